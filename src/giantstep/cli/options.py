@@ -7,15 +7,15 @@ it is imported where it is used: --help should not wait for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, make_dataclass
+from dataclasses import dataclass, make_dataclass
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
 from ..errors import ParameterError, named
-from ..model.parameters import PARAMETERS
-from ..model.typed import INPUTS, inputs, letters, numbers, schedule
+from ..model.parameters import PARAMETERS, Row
+from ..model.typed import inputs, letters, numbers, schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,25 +36,47 @@ QUESTION = Group.create_ordered("The question")
 RUN = Group.create_ordered("The simulation")
 _OUTPUT = Group.create_ordered("Output")
 
-_HERE: dict[str, dict[str, Any]] = {  # what a command line says in other words than the table
-    "activation": {
-        "metavar": "F",
-        "help": "a name (see giantstep functions) or an expression, such as 'tanh(2*x)'",
-    },
+_HERE: dict[str, dict[str, Any]] = {  # what a command line says in other words than the table of parameters
+    "activation": {"help": "a name (see giantstep functions) or an expression, such as 'tanh(2*x)'"},
     "function": {
         "name": "--target",
-        "metavar": "F",
         "help": "a name or an expression in the input's projection x, or in several: 'x1 + x1*x2'",
     },
     "exponent": {
         "name": "--power-law",
         "help": "eigenvalues fall as j^-exponent, j = 1 to d (1000 without --d)",
     },
-    "rows": {"metavar": "LAW"},
-    "readout": {"metavar": "LETTERS"},
     "scale": {
         "help": "with --target logistic, or one of several directions: +1 has the probability sigmoid(scale z)"
     },
+}
+_MORE = {  # what it has besides, by the descriptions that this is part of: texts in forms of their own
+    ("Network",): {"schedule": "steps one by one, eta:alpha0 or eta:alpha0:loss each, as in '1:0.5, 2:1'"},
+    ("PowerLaw",): {
+        "source": "with --power-law: the target's shares are eigenvalue^source (default 1: no preference)",
+        "eigenvalues": "of the inputs' covariance, as in 2.5,0.5; rescaled to mean 1",
+        "masses": "share of the inputs that has each eigenvalue (default: equal)",
+        "shares": "share of the target's variance on each (default: no preference); of several directions"
+        " [[0.8, 0.2], [0.2, 0.8]]",
+        "inputs": "a .npy file with a sample of inputs, for its covariance",
+        "direction": "with --inputs: a .npy file with the target's direction (default: no preference)",
+        "labels": "with --inputs, instead of --direction: a .npy file with labels, to estimate the direction by"
+        " linear regression",
+    },
+}
+_ROWS = {name: row for name, row in PARAMETERS.items() if name != "inputs"} | {
+    name: Row(words, kind="text", of=owners)
+    for owners, texts in _MORE.items()
+    for name, words in texts.items()
+}
+_METAVARS = {  # what stands for the value of a text
+    **dict.fromkeys(("activation", "function"), "F"),
+    **dict.fromkeys(("eigenvalues", "masses", "shares"), "LIST"),
+    **dict.fromkeys(("inputs", "direction", "labels"), "FILE"),
+    "rows": "LAW",
+    "readout": "LETTERS",
+    "schedule": "STEPS",
+    "source": "X",
 }
 
 
@@ -89,31 +111,27 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
     raise ValueError(f'"{text}" is not one whole number')
 
 
-def parameter(name: str, group: Group = QUESTION, **changed: Any) -> Any:
+def parameter(name: str, group: Group | None = QUESTION, **changed: Any) -> Any:
     """The option of a parameter, as its row of the table describes it."""
-    row = PARAMETERS[name]
+    row = _ROWS[name]
     make: dict[str, Callable[..., Any]] = {"grid": ranges, "text": option, "count": whole}
-    details: dict[str, Any] = {"text": {"metavar": "NAME"}, "flag": {"negative": ()}}.get(row.kind, {})
+    details: dict[str, Any] = {
+        "text": {"metavar": _METAVARS.get(name, "NAME")},
+        "flag": {"negative": ()},
+    }.get(row.kind, {})
     if row.default is not None and row.kind != "flag":
         details["show_default"] = f"{row.default:g}" if isinstance(row.default, float) else str(row.default)
     details |= {"help": row.help, "group": group} | _HERE.get(name, {}) | changed
     return make.get(row.kind, Parameter)(**details)
 
 
-def _dataset_path(kind: Any, tokens: Sequence[Token]) -> str:
+def _path(kind: Any, tokens: Sequence[Token]) -> str:
     """A file that can be written: others are refused before anything is computed."""
-    from ..files import check_dataset_path
+    from ..files import check_dataset_path as check
 
-    return _checked(check_dataset_path, tokens[0])
-
-
-def _picture_path(kind: Any, tokens: Sequence[Token]) -> str:
-    from ..plotting.style import check_picture_path
-
-    return _checked(check_picture_path, tokens[0])
-
-
-def _checked(check: Callable[[str], Any], token: Token) -> str:
+    (token,) = tokens
+    if token.keyword == "--plot":
+        from ..plotting.style import check_picture_path as check
     with named(str(token.keyword).lstrip("-"), "path"):
         check(token.value)
     return token.value
@@ -135,8 +153,7 @@ _OWNERS = {  # to which group of options a parameter belongs, by the description
 }
 _GROUPS = {
     name: _OWNERS.get(tuple(owner for owner in row.of if owner not in ("Step", "TwoSpikes")))
-    for name, row in PARAMETERS.items()
-    if name != "inputs"  # which have options of their own
+    for name, row in _ROWS.items()
 }
 _TYPES: dict[str, Any] = {  # by a parameter's name, or by its kind
     "rows": float | str | None,
@@ -144,43 +161,24 @@ _TYPES: dict[str, Any] = {  # by a parameter's name, or by its kind
     "number": float | None,
     "flag": bool | None,
 }
-_FIRST = {name: PARAMETERS[name].initial for name in ("activation", "function")}
-
-
-def _type(name: str) -> Any:
-    return _TYPES.get(name) or _TYPES.get(PARAMETERS[name].kind, Any)
 
 
 def _fields(*groups: Group) -> list[tuple[str, Any, Any]]:
-    """Fields of a class of options for the parameters of some groups; None is an option that was not given."""
-    return [
-        (
-            name,
-            Annotated[_TYPES.get(name) or _TYPES.get(PARAMETERS[name].kind, Any), parameter(name, group)],
-            _FIRST.get(name),
-        )
-        for name, group in _GROUPS.items()
-        if group in groups
-    ]
-
-
-class _Options:
-    """Options that a command was given."""
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """What was given or has a default, by name."""
-        every = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
-        return {name: value for name, value in every.items() if value is not None}
-
-    def of(self, group: Group) -> dict[str, Any]:
-        """What was given of the parameters of a group."""
-        return {name: value for name, value in self.values.items() if _GROUPS.get(name) is group}
+    """Fields of a class with the options of some groups; None is an option that was not given."""
+    names = [name for group in groups for name in _GROUPS if _GROUPS[name] is group]
+    kinds = {name: _TYPES.get(name) or _TYPES.get(_ROWS[name].kind, Any) for name in names}
+    first = {name: PARAMETERS[name].initial for name in ("activation", "function")}
+    return [(name, Annotated[kinds[name], parameter(name, _GROUPS[name])], first.get(name)) for name in names]
 
 
 @Parameter(name="*")
-class Goal(make_dataclass("_Goal", _fields(_TARGET), bases=(_Options,), frozen=True)):
+class Goal(make_dataclass("_Goal", _fields(_TARGET), frozen=True)):
     """What is to be learned, from isotropic inputs."""
+
+    def of(self, group: Group) -> dict[str, Any]:
+        """What was given, or has a default, of the options of a group."""
+        every = {name: getattr(self, name) for name in _GROUPS if _GROUPS[name] is group}
+        return {name: value for name, value in every.items() if value is not None}
 
     def goal(self) -> Target:
         """The target that was described."""
@@ -190,74 +188,18 @@ class Goal(make_dataclass("_Goal", _fields(_TARGET), bases=(_Options,), frozen=T
 
 
 @Parameter(name="*")
-@dataclass(frozen=True)
-class GoalWithInputs(make_dataclass("_Inputs", _fields(_INPUTS), bases=(Goal,), frozen=True)):
-    """What is to be learned, from inputs that may have a covariance."""
-
-    source: Annotated[
-        str | None,
-        option(
-            "with --power-law: the target's shares are eigenvalue^source (default 1: no preference)",
-            _INPUTS,
-            "X",
-        ),
-    ] = None
-    eigenvalues: Annotated[
-        str | None, option("of the inputs' covariance, as in 2.5,0.5; rescaled to mean 1", _INPUTS, "LIST")
-    ] = None
-    masses: Annotated[
-        str | None, option("share of the inputs that has each eigenvalue (default: equal)", _INPUTS, "LIST")
-    ] = None
-    shares: Annotated[
-        str | None,
-        option(
-            "share of the target's variance on each (default: no preference); of several directions"
-            " [[0.8, 0.2], [0.2, 0.8]]",
-            _INPUTS,
-            "LIST",
-        ),
-    ] = None
-    inputs: Annotated[
-        str | None, option("a .npy file with a sample of inputs, for its covariance", _INPUTS, "FILE")
-    ] = None
-    direction: Annotated[
-        str | None,
-        option(
-            "with --inputs: a .npy file with the target's direction (default: no preference)", _INPUTS, "FILE"
-        ),
-    ] = None
-    labels: Annotated[
-        str | None,
-        option(
-            "with --inputs, instead of --direction: a .npy file with labels, to estimate the direction by linear"
-            " regression",
-            _INPUTS,
-            "FILE",
-        ),
-    ] = None
+class Layer(make_dataclass("_Layer", _fields(_INPUTS, NETWORK, FEATURES, _BOTH), bases=(Goal,), frozen=True)):
+    """The first layer and what it has learned, from inputs that may have a covariance."""
 
     def goal(self, d: float | np.ndarray | None = None) -> Target:
         """The target that was described; a power law has as many eigenvalues as there are inputs, if that is known."""
         from attrs import evolve
 
-        words = {name: value for name, value in self.values.items() if name in INPUTS}
-        if "exponent" in self.values:
-            words["power_law"] = self.values["exponent"]
+        words = self.of(_INPUTS)
+        if "exponent" in words:
+            words["power_law"] = words.pop("exponent")
             words |= {"d": int(d)} if isinstance(d, int | float) and d < inf else {}
         return evolve(super().goal(), inputs=inputs(words, written=_flag))
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Layer(
-    make_dataclass("_Layer", _fields(NETWORK, FEATURES, _BOTH), bases=(GoalWithInputs,), frozen=True)
-):
-    """The first layer and what it has learned from."""
-
-    schedule: Annotated[
-        str | None,
-        option("steps one by one, eta:alpha0 or eta:alpha0:loss each, as in '1:0.5, 2:1'", NETWORK, "STEPS"),
-    ] = None
 
     def model(self, **otherwise: float) -> Network | SpikedRF:
         """The model that was described.
@@ -268,8 +210,7 @@ class Layer(
         from ..model.network import Network
         from ..model.spiked import SpikedRF
 
-        network, features, both = (self.of(group) for group in (NETWORK, FEATURES, _BOTH))
-        network |= {} if self.schedule is None else {"schedule": self.schedule}
+        network, features, both = map(self.of, (NETWORK, FEATURES, _BOTH))
         if network and features:
             raise ParameterError(
                 f"a network has {_flags(network)}, spiked random features have {_flags(features)}: give one kind"
@@ -285,10 +226,9 @@ class Layer(
         needed = ("r", "gamma") if features else ("eta", "alpha0")
         given = {name: otherwise[name] for name in needed if name in otherwise} | features | network
         if missing := [name for name in needed if name not in given]:
-            verb = "is" if len(missing) == 1 else "are"
             raise ParameterError(
-                f"{_flags(missing)} {verb} missing: a network has --eta and --alpha0, spiked random features have"
-                " --r and --gamma"
+                f"{_flags(missing)} {'is' if len(missing) == 1 else 'are'} missing: a network has --eta and --alpha0,"
+                " spiked random features have --r and --gamma"
             )
         return (SpikedRF if features else Network)(**given, **both)
 
@@ -311,7 +251,7 @@ class Output:
             "also write everything to a .nc, .json, .csv or .parquet file, replacing one that is there",
             _OUTPUT,
             "FILE",
-            converter=_dataset_path,
+            converter=_path,
         ),
     ] = None
 
@@ -323,7 +263,7 @@ class Picture(Output):
 
     plot: Annotated[
         str | None,
-        option("also draw a .png, .pdf or .svg file", _OUTPUT, "FILE", converter=_picture_path),
+        option("also draw a .png, .pdf or .svg file", _OUTPUT, "FILE", converter=_path),
     ] = None
     x: Annotated[str | None, option("with --plot: parameter along its horizontal axis", _OUTPUT, "NAME")] = (
         None
