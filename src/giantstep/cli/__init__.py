@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence
 
-    from cyclopts import App
+    from cyclopts import App, CycloptsError
+
+    from ..errors import GiantstepError
 
 _HELP = """What does a two-layer network learn from one giant gradient step,
 and how well will it generalise? Exact theory (predict), real networks of
@@ -33,21 +35,21 @@ Start here:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 when all is well, 2 for anything refused, 130 after Ctrl-C."""
-    from ..errors import ExpressionError, GiantstepError
+    from cyclopts import CycloptsError
+
+    from ..errors import GiantstepError
     from . import output
 
     output.prepare()
     words = sys.argv[1:] if arguments is None else arguments
     warnings.showwarning = _warnings_once()
     try:
-        status = _run(words)
+        status = make_app()(words, exit_on_error=False, print_error=False) or 0
         sys.stdout.flush()
-    except ExpressionError as error:
-        option = {"function": "--target: ", "activation": "--activation: "}.get(str(error.name), "")
-        reason = error.reason.replace("giantstep.functions.catalogue()", "giantstep functions")
-        status = _refuse(f"{option}{reason} (column {error.position + 1} of {error.text[:80]!r})")
+    except CycloptsError as error:
+        status = _refuse(_misread(error, words))
     except GiantstepError as error:
-        status = _refuse(" ".join([_in_options(error, words), *getattr(error, "__notes__", ())]))
+        status = _refuse(_in_options(error, words))
     except KeyboardInterrupt:
         print("interrupted: nothing more was computed or written", file=sys.stderr)
         status = 130
@@ -107,60 +109,53 @@ def make_app() -> App:
     return app
 
 
-def _run(words: Sequence[str]) -> int:
-    from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnknownOptionError
+def _misread(error: CycloptsError, words: Sequence[str]) -> str:
+    """What is wrong with the words of a command, and where it says what there is."""
+    from cyclopts import CoercionError, MissingArgumentError, UnknownOptionError
 
     from ..errors import GiantstepError
 
-    app = make_app()
-    try:
-        return app(words, exit_on_error=False, print_error=False) or 0
-    except CycloptsError as error:
-        if isinstance(error.__cause__, GiantstepError):  # of a range or a file, whose option has said all
-            raise error.__cause__ from None
-        help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
-        said = " ".join(str(error).split())
-        if isinstance(error, CoercionError) and error.target_type is float and error.token is not None:
-            said = f'Invalid value for {error.token.keyword}: "{error.token.value}" is not one number'
-        if isinstance(error, UnknownOptionError):
-            known = {name for one in error.argument_collection for name in one.names}
-            said = _unknown(error.token.keyword or error.token.value, known)
-        if isinstance(error, MissingArgumentError) and error.argument is not None:
-            for name in error.command_chain or ():
-                app = app[name]
-            known = {name for one in app.assemble_argument_collection() for name in one.names}
-            said = _missing(error.argument, words, known)
-        return _refuse(f"{said} ({help_page} lists what there is)")
+    if isinstance(error.__cause__, GiantstepError):  # of a range or a file, whose option has said all
+        return _in_options(error.__cause__, words)
+    said = str(error)
+    if isinstance(error, CoercionError) and error.target_type is float and error.token is not None:
+        said = f'Invalid value for {error.token.keyword}: "{error.token.value}" is not one number'
+    if isinstance(error, UnknownOptionError):
+        unknown, _, _ = (error.token.keyword or error.token.value).partition("=")
+        meant = _nearest(unknown, (name for one in error.argument_collection for name in one.names))
+        said = f"{unknown} is unknown here" + (f": did you mean {meant}?" if meant else "")
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        name, purpose = error.argument.name, error.argument.parameter.help
+        unused = (word.partition("=")[0] for word in error.unused_tokens or ())
+        said = f"{name} needs a value" if name in words else f"{name} is missing"
+        said += f": {purpose}" if purpose else ""
+        if name not in words and (typed := _nearest(name, unused)):
+            said = f"{typed} is unknown: did you mean {name}?"
+    help_page = " ".join(["giantstep", *(error.command_chain or ()), "--help"])
+    return f"{said} ({help_page} lists what there is)"
 
 
-def _unknown(option: str, known: Set[str]) -> str:
-    """That there is no such option, and which one was meant if its name is near: their dashes are no likeness."""
+def _nearest(option: str, others: Iterable[str]) -> str:
+    """The option whose name is like this one's, or nothing: their dashes are no likeness."""
     from difflib import get_close_matches
 
-    name = option.partition("=")[0]
-    near = get_close_matches(name.lstrip("-"), [one.lstrip("-") for one in sorted(known)], n=1)
-    return f"{name} is unknown here" + (f": did you mean --{near[0]}?" if near else "")
+    names = sorted({other.lstrip("-") for other in others if other.startswith("--")})
+    return "".join(f"--{name}" for name in get_close_matches(option.lstrip("-"), names, n=1))
 
 
-def _missing(argument: Any, given: Sequence[str], known: Set[str]) -> str:
-    """That an option was left out, misspelt, or stands there without its value; and what it is for."""
-    from difflib import get_close_matches
-
-    unknown = [word.partition("=")[0] for word in given if word.startswith("--")]
-    meant = get_close_matches(argument.name, [word for word in unknown if word not in known], n=1)
-    if meant:
-        return f"{meant[0]} is unknown: did you mean {argument.name}?"
-    what = f"{argument.name} {'needs a value' if argument.name in given else 'is missing'}"
-    return f"{what}: {argument.parameter.help}" if argument.parameter.help else what
-
-
-def _in_options(error: Exception, words: Sequence[str]) -> str:
+def _in_options(error: GiantstepError, words: Sequence[str]) -> str:
     """What an error says, about the option that its argument has here if that was given."""
+    from ..errors import ExpressionError
+
     name, value, reason = (getattr(error, key, None) for key in ("name", "value", "reason"))
-    option = f"--{str(name).replace('_', '-')}"
-    if reason is None or option not in [word.partition("=")[0] for word in words]:
-        return str(error)
-    return f"{option} {f'{value:g}' if isinstance(value, float) else value} {reason}"
+    if isinstance(error, ExpressionError):
+        option = {"function": "--target: ", "activation": "--activation: "}.get(str(name), "")
+        said = error.reason.replace("giantstep.functions.catalogue()", "giantstep functions")
+        return f"{option}{said} (column {error.position + 1} of {error.text[:80]!r})"
+    option, said = f"--{str(name).replace('_', '-')}", str(error)
+    if reason is not None and option in [word.partition("=")[0] for word in words]:
+        said = f"{option} {f'{value:g}' if isinstance(value, float) else value} {reason}"
+    return " ".join([said, *getattr(error, "__notes__", ())])
 
 
 def _refuse(message: str) -> int:
