@@ -6,8 +6,8 @@ import io
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +61,8 @@ def deliver(
         from ..answers.arrays import as_dataset
         from ..files import save
 
-        said = deed("wrote", output.out)
-        save(as_dataset(dataset), output.out)
-        note(said)
+        with writing("wrote", output.out):
+            save(as_dataset(dataset), output.out)
     try:
         if output.format == "csv":
             from ..answers.tables import write_csv
@@ -87,12 +86,11 @@ def deliver(
 
 
 def save_picture(axes: Axes, path: str) -> None:
-    """Write the figure that some axes belong to, and say so."""
+    """Write the figure that some axes belong to."""
     from ..plotting import save_figure
 
-    said = deed("drew", path)
-    save_figure(axes.figure, path)  # type: ignore[arg-type]
-    note(said)
+    with writing("drew", path):
+        save_figure(axes.figure, path)  # type: ignore[arg-type]
 
 
 def shown(dataset: xr.Dataset | NamedArrays, output: Output, default: Sequence[str]) -> list[str]:
@@ -106,9 +104,9 @@ def shown(dataset: xr.Dataset | NamedArrays, output: Output, default: Sequence[s
     return names
 
 
-def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], headed: bool = True) -> str:
-    """A line with what does not vary, where the table is to be `headed`, then a row per point with the dimensions and
-    the named quantities.
+def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str] = (), headed: bool = True) -> str:
+    """A line with the subject and what does not vary, where the table is to be `headed`; then, of named quantities, a
+    row per point with its dimensions.
 
     What several steps have made of the first layer is shown as it is after the last one, unless some of it is named.
     """
@@ -121,32 +119,15 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str], headed: bool 
     if not any("step" in arrays[name].dims for name in names):
         last = {name: after_last_step(arrays[name]) for name in layer}
         arrays = replace(arrays, data_vars={**arrays.data_vars, **last})
-    inputs = [*_constants(arrays), *layer]
+    single = [name for name, one in arrays.coords.items() if not one.dims and one.values.dtype.kind in "fi"]
+    inputs = [name for name in single if name != "noise" or arrays[name].values != 0.0] + layer
     flat = points(arrays, [*inputs, *names])
     columns = [column for column in flat if column.split("[")[0] in inputs]
     same = {column: float(flat.pop(column)[0]) for column in columns if len(set(flat[column].tolist())) == 1}
-    above = _heading(arrays, same) if headed else ""
-    return "\n".join(filter(None, [above, aligned(flat)]))
-
-
-def heading(dataset: xr.Dataset | NamedArrays) -> str:
-    """The line above an answer that is no table: its subject, and the numbers that do not vary."""
-    from ..answers.arrays import NamedArrays
-
-    arrays = NamedArrays.of(dataset)
-    return _heading(arrays, {name: float(arrays[name].values) for name in _constants(arrays)})
-
-
-def _heading(arrays: NamedArrays, said: Mapping[str, float]) -> str:
-    words = ", ".join(f"{name} = {value:.6g}" for name, value in said.items())
-    text = "; ".join(filter(None, [_subject(arrays), words]))
-    return f"# {text}" if text else ""
-
-
-def _constants(arrays: NamedArrays) -> list[str]:
-    """The inputs that are one number, without a noise of 0."""
-    single = [name for name, one in arrays.coords.items() if not one.dims and one.values.dtype.kind in "fi"]
-    return [name for name in single if not (name == "noise" and float(arrays[name].values) == 0.0)]
+    words = [_subject(arrays), ", ".join(f"{name} = {value:.6g}" for name, value in same.items())]
+    above = "; ".join(filter(None, words))
+    lines = [f"# {above}"] if headed and above else []
+    return "\n".join([*lines, *aligned(flat).splitlines()])
 
 
 def working(words: str) -> AbstractContextManager[Callable[[float], None]]:
@@ -154,9 +135,12 @@ def working(words: str) -> AbstractContextManager[Callable[[float], None]]:
     return Share().of(words)
 
 
-def deed(verb: str, path: str) -> str:
-    """What is about to be done to a file, in the words to say once it is done: a file that is there is replaced."""
-    return f"{verb} {path}" + (", which replaces the file that was there" if os.path.exists(path) else "")
+@contextmanager
+def writing(verb: str, path: str) -> Iterator[None]:
+    """Say what was done to a file, once it is done, and whether that replaced another."""
+    replaced = ", which replaces the file that was there" if os.path.exists(path) else ""
+    yield
+    note(f"{verb} {path}{replaced}")
 
 
 def note(text: str) -> None:
@@ -165,15 +149,13 @@ def note(text: str) -> None:
 
 
 def _subject(arrays: NamedArrays) -> str:
+    """Model, target, bulk and size, in words."""
     from ..answers.provenance import subject
 
-    words = subject(arrays.attrs)
-    if "bulk" in arrays.attrs and (bulk := f"{arrays.attrs['bulk']} bulk") not in words:
-        words.append(bulk)
-    if "d" in arrays.attrs and "d" not in arrays.coords:
-        words.append(f"d = {arrays.attrs['d']}")
-    if "theory_d" in arrays.attrs and math.isinf(arrays.attrs["theory_d"]):
-        words.append("theory at d = inf")
+    words, bulk, d = subject(arrays.attrs), f"{arrays.attrs.get('bulk')} bulk", arrays.attrs.get("d")
+    words += [bulk] * ("bulk" in arrays.attrs and bulk not in words)
+    words += [f"d = {d}"] * ("d" in arrays.attrs and "d" not in arrays.coords)
+    words += ["theory at d = inf"] * (arrays.attrs.get("theory_d") == math.inf)
     return ", ".join(words)
 
 

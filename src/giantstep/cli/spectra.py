@@ -85,9 +85,8 @@ def spectrum(
             simulation = simulate_spectrum(model, target, alpha=ratio, d=round(d), trials=trials, seed=seed)
         spikes = 1 if theory is None else int((theory["spike_per_d"] > 0.0).sum())
         words += _simulated_summary(simulation["eigenvalue"], spikes)
-    both = None if simulation is None else theory
-    found: Any = simulation if theory is None else theory
-    return out.deliver(found, output, "\n".join(words), picture=simulation, theory=both)
+    answer: Any = simulation if theory is None else theory
+    return out.deliver(answer, output, "\n".join(words), picture=simulation, theory=theory)
 
 
 def _simulated_summary(eigenvalues: Any, spikes: int) -> list[str]:
@@ -96,16 +95,21 @@ def _simulated_summary(eigenvalues: Any, spikes: int) -> list[str]:
     The bulk is all but the `spikes` largest eigenvalues: one of order d, left in, would make most of the moments.
     """
     trials, bulk = eigenvalues.sizes["trial"], eigenvalues.isel(rank=slice(None, -spikes or None))
-    rows = {"smallest": eigenvalues.isel(rank=0)}
-    rows |= {f"largest but {k}": eigenvalues.isel(rank=-1 - k) for k in range(spikes, 0, -1)}
-    rows["largest"] = eigenvalues.isel(rank=-1)
-    rows |= {"moment1": bulk.mean("rank"), "moment2": (bulk**2).mean("rank")}
-    without = f"the {spikes} largest eigenvalues" if spikes > 1 else "the largest eigenvalue"
-    lines = [f"simulated, {trials} trials" + (f" (moments without {without}):" if spikes else ":")]
-    for name, values in rows.items():
+    rows = {
+        "smallest": eigenvalues.isel(rank=0),
+        **{f"largest but {k}": eigenvalues.isel(rank=-1 - k) for k in range(spikes, 0, -1)},
+        "largest": eigenvalues.isel(rank=-1),
+        "moment1": bulk.mean("rank"),
+        "moment2": (bulk**2).mean("rank"),
+    }
+
+    def line(name: str, values: Any) -> str:
         error = f" ± {float(values.std('trial', ddof=1)) / trials**0.5:.2g}" if trials > 1 else ""
-        lines.append(f"  {name:14s} {float(values.mean()):.6g}{error}")
-    return lines
+        return f"  {name:14s} {float(values.mean()):.6g}{error}"
+
+    without = f"the {spikes} largest eigenvalues" if spikes > 1 else "the largest eigenvalue"
+    heading = f"simulated, {trials} trials" + (f" (moments without {without}):" if spikes else ":")
+    return [heading, *(line(name, values) for name, values in rows.items())]
 
 
 def _summary(dataset: Any, names: list[str]) -> Iterator[str]:
@@ -113,17 +117,14 @@ def _summary(dataset: Any, names: list[str]) -> Iterator[str]:
     shapes."""
     from itertools import product
 
-    yield out.heading(dataset)
+    yield out.table(dataset)
     dims = dataset["mass_at_zero"].dims
     for place in product(*(range(dataset.sizes[dim]) for dim in dims)):
         one = dataset.isel(dict(zip(dims, place, strict=True)))
         if dims:
-            yield ""
-            yield ", ".join(f"{dim} = {float(one[dim]):.6g}" for dim in dims if dim in one.coords)
+            yield "\n" + ", ".join(f"{dim} = {float(one[dim]):.6g}" for dim in dims if dim in one.coords)
         for name in names:
-            yield f"{name:14s} {_listed(one[name])}"
-            if name == "edge" and (tail := _tail(one)):
-                yield tail
+            yield f"{name:14s} {_listed(one[name])}" + (_tail(one) if name == "edge" else "")
 
 
 def _listed(values: Any) -> str:
@@ -133,14 +134,14 @@ def _listed(values: Any) -> str:
     if values.size > _LISTED:
         shape = " × ".join(f"{dim} {size}" for dim, size in values.sizes.items())
         return f"({shape}: see --format csv)"
-    known = values.values.ravel()[np.isfinite(values.values.ravel())]
-    nothing = _ZERO * np.abs(known).max(initial=0.0)
-    return ", ".join(f"{0.0 if abs(value) < nothing else value:.6g}" for value in known.tolist()) or "none"
+    known = values.values[np.isfinite(values.values)]
+    shown = np.where(np.abs(known) < _ZERO * np.abs(known).max(initial=0.0), 0.0, known)
+    return ", ".join(f"{value:.6g}" for value in shown) or "none"
 
 
 def _tail(one: Any) -> str:
-    """Where the eigenvalues of real networks end, if that is far below the upper edge."""
+    """A line on where the eigenvalues of real networks end, if that is far below the upper edge."""
     from ..insight.spectrum import BEYOND, end_of_most
 
     end, edge = end_of_most(one), float(one["edge"].max())
-    return f"{'':14s} (a thin tail: {1 - BEYOND:.2%} of the bulk is below {end:.4g})" if end < edge else ""
+    return f"\n{'':14s} (a thin tail: {1 - BEYOND:.2%} of the bulk is below {end:.4g})" if end < edge else ""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
@@ -129,10 +128,10 @@ def export(
 
     check_dataset_path(to)
     dataset = with_size(_chosen(results(*_found(file, store)), part))
-    said = out.deed("wrote", to)
-    save(dataset, to)
-    missing = dataset.attrs["missing"]
-    out.note(said + (f" ({missing} points are not computed yet)" if missing else ""))
+    with out.writing("wrote", to):
+        save(dataset, to)
+    if missing := dataset.attrs["missing"]:
+        out.note(f"{missing} points are not computed yet")
     return 0
 
 
@@ -160,16 +159,14 @@ def plot(
     from ..sweep.results import complete_trials
 
     check_picture_path(to)
-    sweep, path = _found(file, store)
-    found = results(sweep, path)
-    if found.simulation is None:
-        axes = draw(_chosen(found, "theory"), x, show)
-    else:
-        measured = complete_trials(found.simulation)
-        (show,) = quantities(measured, show)
+    found = results(*_found(file, store))
+    dataset: Any = found.theory
+    theory = None
+    if found.simulation is not None:
+        dataset = complete_trials(found.simulation)
+        (show,) = quantities(dataset, show)
         theory = found.theory if found.theory is not None and show in found.theory else None
-        axes = draw(measured, x, show, theory=theory)
-    out.save_picture(axes, to)
+    out.save_picture(draw(dataset, x, show, theory=theory), to)
     return 0
 
 
@@ -203,13 +200,11 @@ def _run(file: str, store: str | None, where: Where, again: bool) -> int:
 
 def _report(parts: Iterable[Progress]) -> int:
     """Say how far the sweep is; 2 if something failed."""
-    failures: list[str] = []
-    for part in parts:
-        print(part)
-        failures += part.messages
-    sys.stdout.flush()
+    parts = list(parts)
+    print(*parts, sep="\n", flush=True)
+    failures = [" ".join(message.split()) for part in parts for message in part.messages]
     for message in failures[:_SHOWN_FAILURES]:
-        out.note(f"failed: {' '.join(message.split())}")
+        out.note(f"failed: {message}")
     if failures:
         out.note("giantstep sweep retry does these again")
     return 2 if failures else 0
@@ -231,10 +226,11 @@ def _chosen(found: Results, part: str | None) -> xr.Dataset:
     from ..errors import ParameterError
     from ..sweep.results import compare_parts
 
-    named = {"simulation": found.simulation, "theory": found.theory}
-    there = {name: dataset for name, dataset in named.items() if dataset is not None}
-    if part == "comparison" and len(there) == len(named):
-        return compare_parts(there["theory"], there["simulation"])
+    if part == "comparison" and found.theory is not None and found.simulation is not None:
+        return compare_parts(found.theory, found.simulation)
+    there = {
+        name: dataset for name in ("simulation", "theory") if (dataset := getattr(found, name)) is not None
+    }
     if part is not None and part not in there:
         raise ParameterError(f"--part {part}: this sweep has only {', '.join(there)} (so far)")
     if part is None and len(there) > 1:
