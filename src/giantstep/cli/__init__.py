@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_app() -> App:
     """The commands, ready to parse."""
-    from cyclopts import App
+    from cyclopts import App, Parameter
 
     from .. import __version__
     from . import commands, figures, insight, spectra, sweep
@@ -83,6 +83,7 @@ def make_app() -> App:
         version=f"giantstep {__version__}",
         result_action="return_value",
         suppress_keyboard_interrupt=False,
+        default_parameter=Parameter(negative=()),  # no --no-limit
     )
     verbs = (
         commands.predict,

@@ -37,16 +37,16 @@ _ON_NEW_INPUTS = ("test_error_01", "test_error")  # of labels ±1 the share of w
 _ERRORS = (*_ON_NEW_INPUTS, "train_error")  # of which an answer may have some
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=RUN)
 @dataclass(frozen=True)
 class Run:
     """How to simulate."""
 
     trials: Annotated[int, parameter("trials", RUN)] = 10
     seed: Annotated[int, parameter("seed", RUN)] = 0
-    workers: Annotated[int, whole("processes side by side", group=RUN)] = 1
-    device: Annotated[str, Parameter(help="cpu or cuda", group=RUN)] = "cpu"
-    dtype: Annotated[str, Parameter(help="float64 or float32", group=RUN)] = "float64"
+    workers: Annotated[int, whole("processes side by side")] = 1
+    device: Annotated[str, Parameter(help="cpu or cuda")] = "cpu"
+    dtype: Annotated[str, Parameter(help="float64 or float32")] = "float64"
 
 
 _DEFAULT_RUN = Run()
@@ -64,7 +64,7 @@ def predict(
     ] = None,
     reference: Annotated[
         str | None,
-        option("with --plot: lines with as many samples: bayes, ridge, or bayes,ridge", QUESTION, "NAMES"),
+        option("with --plot: lines with as many samples: bayes, ridge, or bayes,ridge", "NAMES"),
     ] = None,
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
@@ -93,18 +93,16 @@ def predict(
     from ..theory.status import DIVERGES
 
     output.refuse_without_plot("reference", reference)
-    ratios = {"alpha": alpha, "lam": lam} | ({} if d is None else {"d": d})
+    question: dict[str, Any] = {
+        "alpha": alpha,
+        "lam": lam,
+        "loss": loss,
+        "bulk": bulk,
+        "d": d,
+        "tolerance": tolerance,
+    }
     with out.working("predicting") as progress:
-        found = predicted(
-            layer.model(),
-            layer.goal(d),
-            **ratios,
-            loss=loss,
-            bulk=bulk,
-            throw=False,
-            tolerance=tolerance,
-            progress=progress,
-        )
+        found = predicted(layer.model(), layer.goal(d), **question, throw=False, progress=progress)
     converged = bool(found["converged"].values.all())
     plain = converged and not (found["code"].values == DIVERGES).any()
     names = _ERRORS if plain else (*_ERRORS, "status")
@@ -119,7 +117,7 @@ def simulate(
     d: Size,
     loss: Loss = "square",
     features: Annotated[
-        str | None, option("network, or gaussian: Result 2's equivalent features", RUN, "KIND")
+        str | None, option("network, or gaussian: Result 2's equivalent features", "KIND", RUN)
     ] = None,
     run: Run = _DEFAULT_RUN,
     layer: Layer = NO_LAYER,
@@ -152,7 +150,7 @@ def compare(
     d: Size,
     loss: Loss = "square",
     bulk: Bulk = None,
-    limit: Annotated[bool, Parameter(help="compare with d = inf", group=QUESTION, negative="")] = False,
+    limit: Annotated[bool, Parameter(help="compare with d = inf", group=QUESTION)] = False,
     run: Run = _DEFAULT_RUN,
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
@@ -179,10 +177,14 @@ def compare(
     if run.trials == 1:
         raise ParameterError("--trials 1: standard errors need at least 2 trials")
     ratios = {"alpha": alpha, "lam": lam}
-    options: dict[str, Any] = {"loss": loss, "throw": False} | ({} if limit else {"d": d})
     bulks = [None] if bulk is None else bulk.split(",")
     with out.working("predicting") as progress:  # before what is refused is simulated
-        options |= {"progress": progress}
+        options: dict[str, Any] = {
+            "loss": loss,
+            "d": None if limit else d,
+            "throw": False,
+            "progress": progress,
+        }
         theories = [theory_of(layer.model(), layer.goal(d), **ratios, **options, bulk=kind) for kind in bulks]
     dataset = _simulated(layer, ratios, d, loss, run)
     several = [verb(theory, dataset) for theory in theories]
@@ -194,13 +196,13 @@ def compare(
         compared = compared.assign_attrs(bulk=" and ".join(map(str, bulks)))
         picture = {"picture": dataset, "theory": lines}
     names = out.shown(compared, output, _ON_NEW_INPUTS)
-    words = []
-    for name in names:  # one below the other: side by side they are wider than a terminal
-        columns = side_by_side(compared, name)
-        words += [out.table(columns, list(map(str, columns)), headed=not words), ""]
-    for kind, one in zip(bulks, several, strict=True):
-        words += [f"{kind} bulk:"] * (len(bulks) > 1) + [summary(one), ""]
-    status = out.deliver(compared, output, "\n".join(words[:-1]), names[:1], **picture)
+    tables = [
+        side_by_side(compared, name) for name in names
+    ]  # next to each other they are wider than a terminal
+    texts = [out.table(one, list(map(str, one)), headed=one is tables[0]) for one in tables]
+    heads = [f"{kind} bulk:\n" for kind in bulks] if len(bulks) > 1 else [""]
+    texts += [f"{head}{summary(one)}" for head, one in zip(heads, several, strict=True)]
+    status = out.deliver(compared, output, "\n\n".join(texts), names[:1], **picture)
     return status or (0 if all(theory["converged"].all() for theory in theories) else 2)
 
 
@@ -255,7 +257,9 @@ def explore(
         str, Parameter(help="address to listen on; 0.0.0.0 lets other machines in")
     ] = "127.0.0.1",
     port: Annotated[int | None, whole("port, 0 for a free one (default 8642)")] = None,
-    browser: Annotated[bool, Parameter(help="open it in a browser", show_default=False)] = True,
+    browser: Annotated[
+        bool, Parameter(help="open it in a browser", show_default=False, negative="--no-browser")
+    ] = True,
 ) -> int:
     """An interactive page: learning curves, what is learned, spectra.
 

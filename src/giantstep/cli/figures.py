@@ -19,28 +19,24 @@ if TYPE_CHECKING:
 _HOW = Group.create_ordered("How")
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=_HOW)
 @dataclass(frozen=True)
 class How:
     """Size, place and machine."""
 
-    quick: Annotated[
-        bool, Parameter(help="d of a few hundred (the default)", negative="", group=_HOW, show_default=False)
-    ] = False
+    quick: Annotated[bool, Parameter(help="d of a few hundred (the default)")] = False
     full: Annotated[
         bool,
-        Parameter(help="the paper's sizes, d = 2000 to 5000", negative="", group=_HOW, show_default=False),
+        Parameter(help="the paper's sizes, d = 2000 to 5000"),
     ] = False
     out: Annotated[
         str | None,
-        Parameter(
-            help="folder (default: reproduction-quick or -full); it is created", metavar="DIR", group=_HOW
-        ),
+        Parameter(help="folder (default: reproduction-quick or -full); it is created", metavar="DIR"),
     ] = None
-    device: Annotated[str, Parameter(help="cpu or cuda", group=_HOW)] = "cpu"
-    workers: Annotated[
-        int | None, whole("processes side by side (default: all processors, at most 8)", group=_HOW)
-    ] = None
+    device: Annotated[str, Parameter(help="cpu or cuda")] = "cpu"
+    workers: Annotated[int | None, whole("processes side by side (default: all processors, at most 8)")] = (
+        None
+    )
 
     @property
     def size(self) -> str:
@@ -69,8 +65,9 @@ def figure(
     from ..figures import NAMES, find
 
     if name is None:
-        for place, known in enumerate(NAMES, 1):
-            print(f"{place:>2}  {known:<18}{find(known).TITLE}")
+        print(
+            *(f"{place:>2}  {known:<18}{find(known).TITLE}" for place, known in enumerate(NAMES, 1)), sep="\n"
+        )
         return 0
     return _make([name], how, page=False)
 

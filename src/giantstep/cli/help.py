@@ -30,13 +30,11 @@ class PlainHelp:
 
 def _entry(entry: Any, console: Any) -> str:
     names = ", ".join(sorted(entry.display_labels, key=len))
-    if entry.choices:
-        names = f"{names} {'|'.join(entry.choices)}"
-    elif entry.metavar and names.startswith("-"):
-        names = f"{names} {entry.metavar}"
-    remark = " (required)" if entry.required else ""
-    if entry.default not in (None, "False"):  # a switch that is off needs no remark
-        remark = f" (default {entry.default})"
+    value = "|".join(entry.choices or ()) or entry.metavar
+    if value and names.startswith("-"):
+        names = f"{names} {value}"
+    known = entry.default not in (None, "False")  # a switch that is off needs no remark
+    remark = f" (default {entry.default})" if known else " (required)" if entry.required else ""
     first, blank = f"  {names}".ljust(_COLUMN), " " * _COLUMN
     text = textwrap.fill(
         " ".join(f"{_text(entry.description, console)}{remark}".split()),
@@ -45,9 +43,7 @@ def _entry(entry: Any, console: Any) -> str:
         subsequent_indent=blank,
         break_on_hyphens=False,
     )
-    return (
-        f"{first}\n{text}" if len(first) > _COLUMN else first + text[_COLUMN:]
-    )  # a long name has its own line
+    return f"{first}\n{text}" if len(first) > _COLUMN else first + text[_COLUMN:]  # a long name has its line
 
 
 def _wrapped(line: str) -> str:

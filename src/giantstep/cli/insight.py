@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ..answers.dims import place_name
-from ..errors import ParameterError
 from ..model.typed import numbers
 from . import output as out
 from .options import (
@@ -27,7 +26,7 @@ from .options import (
     ranges,
 )
 
-_All = Annotated[Any, ranges("all samples, of steps and readout together, divided by d", QUESTION)]
+_All = Annotated[Any, ranges("all samples, of steps and readout together, divided by d")]
 _BOUNDS = ("upper", "lower", "lower_beta", "floor", "linear")
 _THRESHOLDS = ("alpha_weak", "alpha_amp", "alpha_optimal", "alpha_exact")
 _EVERY = 10  # places of a curve that nobody chose, of which a table shows one
@@ -73,11 +72,9 @@ def learned(
     lam: Lam,
     at: Annotated[
         Any,
-        ranges("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)", QUESTION),
+        ranges("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)"),
     ] = None,
-    plane: Annotated[
-        bool, Parameter(help="over the target's first two directions", group=QUESTION, negative="")
-    ] = False,
+    plane: Annotated[bool, Parameter(help="over the target's first two directions", group=QUESTION)] = False,
     loss: Loss = "square",
     bulk: Bulk = None,
     d: Dimension = None,
@@ -102,15 +99,14 @@ def learned(
         dataset = verb(layer.model(), layer.goal(d), where, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
     names = out.shown(dataset, output, ["truth", "learned"])
     if plane and output.show is None:
-        table = _plane_summary(dataset)
-    else:
-        table = _some_rows(dataset, names, "x" if at is None and not plane else None, "--at")
+        return out.deliver(dataset, output, _plane_summary(dataset))
+    table = _some_rows(dataset, names, "x" if at is None and not plane else None, "--at")
     return out.deliver(dataset, output, table)
 
 
 def coefficients(
     *,
-    kappa: Annotated[Any, ranges("projections of the input on the spike (default -4:4:81)", QUESTION)] = None,
+    kappa: Annotated[Any, ranges("projections of the input on the spike (default -4:4:81)")] = None,
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
 ) -> int:
@@ -144,13 +140,9 @@ def staircase(*, layer: Layer = NO_LAYER, output: Picture = NO_PICTURE) -> int:
         --eta 1 --alpha0 2 --steps 3 --plot staircase.png
     """
     from ..insight.staircase import staircase as verb
-    from ..model.network import Network
 
-    model = layer.model()
-    if not isinstance(model, Network):
-        raise ParameterError("a staircase is climbed by the steps of a network: give --eta and --alpha0")
     with out.working("climbing"):
-        dataset = verb(model, layer.goal())
+        dataset = verb(layer.model(), layer.goal())  # type: ignore[arg-type]
     places = dataset["direction"].values.tolist()
     reasons = [
         f"{place_name('direction', place, alone=len(places) == 1)}: {why}"
@@ -161,19 +153,16 @@ def staircase(*, layer: Layer = NO_LAYER, output: Picture = NO_PICTURE) -> int:
 
 def tune(
     *,
-    over: Annotated[
-        str, option("what to optimise: lam, eta, split, steps, as in eta,lam", QUESTION, "NAMES")
-    ] = "lam",
+    over: Annotated[str, option("what to optimise: lam, eta, split, steps, as in eta,lam", "NAMES")] = "lam",
     alpha: Alpha = None,
-    budget: Annotated[Any, ranges("samples for step and readout together, to be split", QUESTION)] = None,
-    lam: Annotated[Any, ranges("ridge penalty, where it is not optimised", QUESTION)] = None,
+    budget: Annotated[Any, ranges("samples for step and readout together, to be split")] = None,
+    lam: Annotated[Any, ranges("ridge penalty, where it is not optimised")] = None,
     loss: Loss = "square",
     error: Annotated[
         str | None,
         option(
             "what to minimise: test_error, or test_error_01, the share of wrong signs of labels ±1 (default with"
             " losses that are for these alone)",
-            QUESTION,
             "NAME",
         ),
     ] = None,
@@ -192,12 +181,19 @@ def tune(
     """
     from ..insight.tune import tune as verb
 
-    values = {"alpha": alpha, "budget": budget, "lam": lam, "d": d}
     wanted = tuple(over.split(","))
     free = {name: 1.0 for name, by in {"eta": "eta", "alpha0": "split"}.items() if by in wanted}
-    options: dict[str, Any] = {"over": wanted, "loss": loss, "error": error, "bulk": bulk, **values}
+    question: dict[str, Any] = {
+        "alpha": alpha,
+        "budget": budget,
+        "lam": lam,
+        "loss": loss,
+        "bulk": bulk,
+        "d": d,
+    }
     with out.working("tuning") as progress:
-        dataset = verb(layer.model(**free), layer.goal(d), **options, progress=progress)
+        question |= {"over": wanted, "error": error, "progress": progress}
+        dataset = verb(layer.model(**free), layer.goal(d), **question)
     best = [name for name in map(str, dataset.data_vars) if name.startswith("best_")]
     advice = dataset["advice"].values.flat if "advice" in dataset else ()
     return out.answer(dataset, output, [*best, "at_end"], advice, curve=False)
@@ -228,9 +224,9 @@ def bayes(*, alpha: _All, goal: Goal = NO_GOAL, output: Picture = NO_PICTURE) ->
 def ridge(
     *,
     alpha: _All,
-    lam: Annotated[Any, ranges("ridge penalty (default: the best)", QUESTION)] = None,
+    lam: Annotated[Any, ranges("ridge penalty (default: the best)")] = None,
     kernel: Annotated[
-        str | None, option("of x = x·x'/d, as in 'exp(x)' (default: the inputs themselves)", QUESTION, "F")
+        str | None, option("of x = x·x'/d, as in 'exp(x)' (default: the inputs themselves)", "F")
     ] = None,
     goal: Goal = NO_GOAL,
     output: Picture = NO_PICTURE,
@@ -242,8 +238,7 @@ def ridge(
     """
     from ..insight.reference.ridge import ridge as verb
 
-    ratios = {"alpha": alpha} | ({} if lam is None else {"lam": lam})
-    dataset = verb(goal.goal(), **ratios, kernel=kernel)
+    dataset = verb(goal.goal(), alpha=alpha, lam=lam, kernel=kernel)
     return out.answer(dataset, output, ["test_error_01", "test_error", "best_lam"])
 
 

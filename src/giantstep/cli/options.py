@@ -7,6 +7,7 @@ it is imported where it is used: --help should not wait for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, make_dataclass
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -80,19 +81,18 @@ _METAVARS = {  # what stands for the value of a text
 }
 
 
-def option(help: str, group: Group, metavar: str, **more: Any) -> Any:
+def option(help: str, metavar: str, group: Group | None = QUESTION, **more: Any) -> Any:
     """A text option whose value may begin with a minus sign."""
     return Parameter(help=help, group=group, metavar=metavar, allow_leading_hyphen=True, **more)
 
 
-def ranges(help: str, group: Group, **more: Any) -> Any:
+def ranges(help: str, group: Group | None = QUESTION, **more: Any) -> Any:
     """An option that is a number or several, as in 0.5:3:6: a command gets a float or an array."""
-    return option(help, group, "RANGE", converter=_numbers, **more)
+    return option(help, "RANGE", group, converter=_numbers, **more)
 
 
 def _numbers(kind: Any, tokens: Sequence[Token]) -> float | np.ndarray:
-    (token,) = tokens
-    return numbers(str(token.keyword).lstrip("-"), token.value)
+    return numbers(str(tokens[0].keyword).lstrip("-"), tokens[0].value)
 
 
 def whole(help: str, **more: Any) -> Any:
@@ -102,12 +102,10 @@ def whole(help: str, **more: Any) -> Any:
 
 def _whole(kind: Any, tokens: Sequence[Token]) -> int:
     text = tokens[0].value
-    try:
+    with suppress(ValueError, OverflowError):
         number = float(text) if any(sign in text for sign in ".eE") else int(text)  # 300.0 and 1e3 are whole
         if number == int(number):
             return int(number)
-    except (ValueError, OverflowError):
-        pass
     raise ValueError(f'"{text}" is not one whole number')
 
 
@@ -115,10 +113,7 @@ def parameter(name: str, group: Group | None = QUESTION, **changed: Any) -> Any:
     """The option of a parameter, as its row of the table describes it."""
     row = _ROWS[name]
     make: dict[str, Callable[..., Any]] = {"grid": ranges, "text": option, "count": whole}
-    details: dict[str, Any] = {
-        "text": {"metavar": _METAVARS.get(name, "NAME")},
-        "flag": {"negative": ()},
-    }.get(row.kind, {})
+    details: dict[str, Any] = {"metavar": _METAVARS.get(name, "NAME")} if row.kind == "text" else {}
     if row.default is not None and row.kind != "flag":
         details["show_default"] = f"{row.default:g}" if isinstance(row.default, float) else str(row.default)
     details |= {"help": row.help, "group": group} | _HERE.get(name, {}) | changed
@@ -240,7 +235,7 @@ class Output:
 
     show: Annotated[
         str | None,
-        option("quantities to show, as in test_error,m (a plot has the first)", _OUTPUT, "NAMES"),
+        option("quantities to show, as in test_error,m (a plot has the first)", "NAMES", _OUTPUT),
     ] = None
     format: Annotated[
         Literal["table", "csv", "json"], Parameter(help="on standard output", group=_OUTPUT)
@@ -249,8 +244,8 @@ class Output:
         str | None,
         option(
             "also write everything to a .nc, .json, .csv or .parquet file, replacing one that is there",
-            _OUTPUT,
             "FILE",
+            _OUTPUT,
             converter=_path,
         ),
     ] = None
@@ -263,9 +258,9 @@ class Picture(Output):
 
     plot: Annotated[
         str | None,
-        option("also draw a .png, .pdf or .svg file", _OUTPUT, "FILE", converter=_path),
+        option("also draw a .png, .pdf or .svg file", "FILE", _OUTPUT, converter=_path),
     ] = None
-    x: Annotated[str | None, option("with --plot: parameter along its horizontal axis", _OUTPUT, "NAME")] = (
+    x: Annotated[str | None, option("with --plot: parameter along its horizontal axis", "NAME", _OUTPUT)] = (
         None
     )
 

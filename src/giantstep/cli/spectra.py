@@ -18,16 +18,14 @@ _ZERO = 1e-12  # of the upper edge: as far down as a support is followed, or nea
 
 def spectrum(
     *,
-    alpha: Annotated[Any, ranges("samples, divided by d (default 1)", QUESTION)] = None,
+    alpha: Annotated[Any, ranges("samples, divided by d (default 1)")] = None,
     weights: Annotated[
         bool,
-        Parameter(help="squared singular values of the first layer instead", group=QUESTION, negative=""),
+        Parameter(help="squared singular values of the first layer instead", group=QUESTION),
     ] = False,
     kernel: Annotated[
         bool,
-        Parameter(
-            help="of the conjugate kernel (n × n) instead of the covariance", group=QUESTION, negative=""
-        ),
+        Parameter(help="of the conjugate kernel (n × n) instead of the covariance", group=QUESTION),
     ] = False,
     normalise: Annotated[
         Literal["p", "n"], Parameter(help="divide by width or by samples", group=QUESTION)

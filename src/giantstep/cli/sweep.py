@@ -34,21 +34,17 @@ _Part = Annotated[
 ]
 
 
-@Parameter(name="*")
+@Parameter(name="*", group=_WHERE)
 @dataclass(frozen=True)
 class Where:
     """What computes."""
 
-    workers: Annotated[int | None, whole("local processes (default: all processors)", group=_WHERE)] = None
-    threads: Annotated[
-        int, whole("threads of each process; results depend on it in the last bits", group=_WHERE)
-    ] = 1
+    workers: Annotated[int | None, whole("local processes (default: all processors)")] = None
+    threads: Annotated[int, whole("threads of each process; results depend on it in the last bits")] = 1
     scheduler: Annotated[
-        str | None, Parameter(help="a Dask cluster to use, tcp://...", metavar="ADDRESS", group=_WHERE)
+        str | None, Parameter(help="a Dask cluster to use, tcp://...", metavar="ADDRESS")
     ] = None
-    quiet: Annotated[bool, Parameter(help="no progress", negative="", group=_WHERE, show_default=False)] = (
-        False
-    )
+    quiet: Annotated[bool, Parameter(help="no progress")] = False
 
 
 _HERE = Where()
@@ -154,11 +150,9 @@ def plot(
     """
     from ..plotting import plot as draw
     from ..plotting.drawing import quantities
-    from ..plotting.style import check_picture_path
     from ..sweep import results
     from ..sweep.results import complete_trials
 
-    check_picture_path(to)
     found = results(*_found(file, store))
     dataset: Any = found.theory
     theory = None
