@@ -11,8 +11,11 @@ from .. import __version__
 from ..model.parameters import PARAMETERS
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from ..model.description import Model
     from ..model.target import Target
+    from .arrays import NamedArray
 
 _FEW = 4  # letters that are named
 _KINDS = {"Network": "network", "SpikedRF": "spiked features", "TwoSpikes": "features with two spikes"}
@@ -54,6 +57,16 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
     if attrs.get("error") == "test_error_01":
         words.append("fewest wrong signs")  # what was tuned for
     return words
+
+
+def constants(coords: Mapping[Any, NamedArray | xr.DataArray]) -> dict[str, float]:
+    """The inputs that are one number, without a noise of 0."""
+    single = {
+        str(name): one.values
+        for name, one in coords.items()
+        if not one.dims and one.values.dtype.kind in "fi"
+    }
+    return {name: float(value) for name, value in single.items() if name != "noise" or value != 0.0}
 
 
 def _of_neurons(model: Mapping[str, Any]) -> list[str]:

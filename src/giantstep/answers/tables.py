@@ -33,7 +33,9 @@ def columns(dataset: xr.Dataset | NamedArrays, names: Iterable[str] | None = Non
     `names` selects and orders, and has a row per step; the default is everything.
     """
     arrays, groups = NamedArrays.of(dataset), _GROUPS if names is not None else (*_GROUPS, *_WORDED)
-    largest = max((array.dims for array in arrays.data_vars.values()), key=len, default=())  # its order counts
+    largest = max(
+        (array.dims for array in arrays.data_vars.values()), key=len, default=()
+    )  # its order counts
     known = arrays.sizes
     sizes = {dim: known[dim] for dim in (*largest, *known) if dim not in groups}
     if names is None:

@@ -112,6 +112,7 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str] = (), headed: 
     """
     from ..answers.arrays import NamedArrays
     from ..answers.dims import after_last_step
+    from ..answers.provenance import constants
     from ..answers.tables import aligned, points
 
     arrays = NamedArrays.of(dataset)
@@ -119,8 +120,7 @@ def table(dataset: xr.Dataset | NamedArrays, names: Sequence[str] = (), headed: 
     if not any("step" in arrays[name].dims for name in names):
         last = {name: after_last_step(arrays[name]) for name in layer}
         arrays = replace(arrays, data_vars={**arrays.data_vars, **last})
-    single = [name for name, one in arrays.coords.items() if not one.dims and one.values.dtype.kind in "fi"]
-    inputs = [name for name in single if name != "noise" or arrays[name].values != 0.0] + layer
+    inputs = [*constants(arrays.coords), *layer]
     flat = points(arrays, [*inputs, *names])
     columns = [column for column in flat if column.split("[")[0] in inputs]
     same = {column: float(flat.pop(column)[0]) for column in columns if len(set(flat[column].tolist())) == 1}
