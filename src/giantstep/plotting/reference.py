@@ -62,9 +62,7 @@ def draw_references(axes: Axes, drawing: Drawing, names: Sequence[str]) -> None:
     """A grey line for each reference (and noise) that has the quantity of the curves."""
     target, (quantity,) = _target(drawing.dataset), drawing.names
     places = np.concatenate([curve.places(drawing.x) for curve in drawing.curves])
-    places = places[np.isfinite(places)]
-    space = np.geomspace if style.log_spaced(places) else np.linspace
-    samples = space(places.min(), places.max(), _POINTS)
+    samples = style.even_places(places[np.isfinite(places)], _POINTS)
     for name in names:
         verb, called, dashes = REFERENCES[name]
         answer = verb(target, alpha=samples)
@@ -72,11 +70,10 @@ def draw_references(axes: Axes, drawing: Drawing, names: Sequence[str]) -> None:
             raise ParameterError(
                 f"reference = {name!r} has no {quantity}; draw y='test_error', or 'test_error_01' of labels ±1"
             )
-        lines = {called: (answer[quantity], dashes)}
-        if name == "bayes" and quantity == "test_error":
-            lines = {called: (answer["optimal_error"], dashes)}
-            if not np.allclose(answer["optimal_error"], answer[quantity]):
-                lines[MESSAGE_PASSING] = (answer[quantity], ":")
+        best = answer.get("optimal_error" if quantity == "test_error" else quantity, answer[quantity])
+        lines = {called: (best, dashes), MESSAGE_PASSING: (answer[quantity], ":")}
+        if np.allclose(best, answer[quantity]):
+            del lines[MESSAGE_PASSING]
         for words, (line, dashed) in lines.items():
             values = line.transpose("alpha", ...).values.reshape(_POINTS, -1)
             axes.plot(samples, values, linestyle=dashed, label=words, **_GREY)

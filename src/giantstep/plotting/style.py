@@ -17,7 +17,7 @@ from matplotlib.ticker import LogFormatter
 from matplotlib.transforms import BboxBase
 
 from ..answers.dims import COUNTED, place_name
-from ..answers.provenance import subject
+from ..answers.provenance import constants, subject
 from ..errors import refused
 from ..files import check_place, replacing
 
@@ -169,16 +169,13 @@ def setting(values: xr.DataArray, number: float) -> str:
 
 
 def title(dataset: xr.Dataset) -> str:
-    """What is common to all curves: model, target, and the parameters that do not vary."""
-    compared = "part" in dataset.dims  # theory and networks may have different d: the legend says which
-    silent = "noise" in dataset.coords and not dataset["noise"].values.any()
-    left_out = ["d"] * compared + ["noise"] * silent
-    fixed = [
-        setting(values, float(values))
-        for name, values in dataset.coords.items()
-        if values.ndim == 0 and values.dtype.kind in "fi" and name not in left_out
-    ]
-    if not compared and "d" not in dataset.coords and "d" in dataset.attrs:
+    """What is common to all curves: model, target, and the parameters that do not vary.
+
+    Theory and networks that are compared may have different d: the legend says which.
+    """
+    compared, single = "part" in dataset.dims, constants(dataset.coords)
+    fixed = [setting(dataset[name], value) for name, value in single.items() if name != "d" or not compared]
+    if "d" in dataset.attrs and "d" not in dataset.coords and not compared:
         fixed.append(f"$d = {dataset.attrs['d']}$")
     return "\n".join(_lines([*subject(dataset.attrs), *fixed]))
 
@@ -203,18 +200,16 @@ def legend(axes: Axes, ours: bool = True) -> None:
     if not entries:
         return
     figure, columns = cast("Figure", axes.figure), 1 + (len(entries) - 1) // _TALLEST
-    shown = axes.legend(list(entries.values()), list(entries), loc="best", ncols=columns)
-    shown.set_in_layout(False)
+    words: Any = {"handles": list(entries.values()), "labels": list(entries), "ncols": columns}
+    inside = axes.legend(**words, loc="best")
+    inside.set_in_layout(False)
     figure.draw_without_rendering()  # which decides where the legend lies
-    box = shown.get_window_extent()
-    if not _covers(axes, box):
-        return
-    shown.set_in_layout(True)
-    shown.set_loc("upper left")
-    shown.set_bbox_to_anchor((1.0, 1.0), axes.transAxes)
-    if ours:
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(width + box.width / figure.dpi, height)
+    box = inside.get_window_extent()
+    if _covers(axes, box):
+        axes.legend(**words, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        if ours:
+            width, height = figure.get_size_inches()
+            figure.set_size_inches(width + box.width / figure.dpi, height)
 
 
 def _covers(axes: Axes, box: BboxBase) -> bool:
@@ -255,3 +250,9 @@ def spans_decades(values: np.ndarray) -> bool:
     """Whether values are positive and differ so much that a logarithmic axis suits them."""
     finite = values[np.isfinite(values)]
     return bool(finite.size and finite.min() > 0 and finite.max() / finite.min() > _LOG_RATIO)
+
+
+def even_places(values: np.ndarray, count: int) -> np.ndarray:
+    """From the least to the largest value, even on the scale that an axis of the values has."""
+    space = np.geomspace if log_spaced(values) else np.linspace
+    return space(values.min(), values.max(), count)
