@@ -101,12 +101,12 @@ def test_gallery_scripts_compare_and_draw_their_stored_results(name):
 
 def test_random_features_stay_linear_and_trained_networks_bend(made):
     data = made("learned-function")
-    for learned in (data["theory"]["learned"], data["simulation"]["learned"].mean("trial")):
+    for learned in (data["tanh-theory"]["learned"], data["tanh-simulation"]["learned"].mean("trial")):
         lines = learned.polyfit("x", 1).polyfit_coefficients
         off = np.abs(learned - xr.polyval(learned.x, lines)).max("x") / np.abs(learned).max("x")
         assert off[0] < 0.02
         assert off[-1] > 0.1
-    np.testing.assert_allclose(data["theory"]["truth"], np.tanh(data["theory"].x))
+    np.testing.assert_allclose(data["tanh-theory"]["truth"], np.tanh(data["tanh-theory"].x))
 
 
 def test_trained_networks_beat_the_best_linear_predictor_and_random_features_do_not(made):

@@ -67,14 +67,14 @@ class CachedCall:
 
     def obtain(self, path: Path, device: str = "cpu", workers: int = 1) -> xr.Dataset:
         """What the file has, after what it lacked was computed."""
-        done = self._saved(path)
+        saved = self._saved(path)
         if not self.simulated:
-            return self._compute_and_save(path, None, device, workers) if done is None else done
-        numbers = list(range(self.options["trials"]))
-        missing = [trial for trial in numbers if done is None or trial not in done["trial"]]
-        if done is None or missing:
-            done = self._compute_and_save(path, done, device, workers, trials=missing)
-        return done.sel(trial=numbers)
+            return self._compute_and_save(path, None, device, workers) if saved is None else saved
+        wanted = list(range(self.options["trials"]))
+        missing = [trial for trial in wanted if saved is None or trial not in saved["trial"]]
+        if missing or saved is None:
+            saved = self._compute_and_save(path, saved, device, workers, trials=missing)
+        return saved.sel(trial=wanted)
 
     def _saved(self, path: Path) -> xr.Dataset | None:
         try:
@@ -120,13 +120,8 @@ def _plain(value: Any) -> Any:
 
 def _spoken(value: Any) -> str:
     """A value in a few words: long arrays by their ends."""
-    if isinstance(value, str | bool | int | float | None):
-        return f"{value:.6g}" if isinstance(value, float) else repr(value)
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{name!r}: {_spoken(entry)}" for name, entry in value.items()) + "}"
-    if type(value).__module__.startswith("giantstep"):
-        return f"gs.{value!r}"
-    numbers = np.asarray(value)
-    return np.array2string(
-        numbers, threshold=_LONG, separator=", ", formatter={"float_kind": "{:.4g}".format}
-    )
+    if isinstance(value, np.ndarray):
+        return np.array2string(
+            value, threshold=_LONG, separator=", ", formatter={"float_kind": "{:.4g}".format}
+        )
+    return f"gs.{value!r}" if type(value).__module__.startswith("giantstep") else repr(value)

@@ -33,34 +33,35 @@ def _learned_parts(size: Size) -> dict[str, CachedCall]:
     theory, seed = {**_RATIOS, "bulk": "exact"}, number("learned-function")
     run = {"d": size.d, "trials": size.trials, "seed": seed, "learned_at": _AT, "n_test": size.n_test}
     return {
-        "theory": CachedCall("learned_function", _NET, ("tanh", x), {**theory, "d": size.d}),
-        "limit": CachedCall("learned_function", _NET, ("tanh", x), theory),
-        "simulation": CachedCall("simulate", _NET, ("tanh",), {**_RATIOS, **run}),
+        "tanh-theory": CachedCall("learned_function", _NET, ("tanh", x), {**theory, "d": size.d}),
+        "tanh-limit": CachedCall("learned_function", _NET, ("tanh", x), theory),
+        "tanh-simulation": CachedCall("simulate", _NET, ("tanh",), {**_RATIOS, **run}),
     }
 
 
 def _learned_comparisons(data: Data) -> dict[str, xr.Dataset]:
     """The functions at every point, and the test errors."""
-    return {"tanh on tanh, exact": compare(data["theory"], data["simulation"])[["test_error", "learned"]]}
+    both = compare(data["tanh-theory"], data["tanh-simulation"])
+    return {"tanh on tanh, exact": both[["test_error", "learned"]]}
 
 
 def _draw_learned(data: Data) -> Drawn:
     """The functions on top of each other, the target dashed."""
-    theory, limit, simulation = data["theory"], data["limit"], data["simulation"]
+    theory = data["tanh-theory"]
     figure, (axes,) = look.panels(1)
     axes.plot(theory["x"], theory["truth"], color="black", linestyle=(0, (4, 2)), linewidth=1.2)
     axes.text(0.85, 0.8, r"target, $\tanh x_\theta$", fontsize=8, ha="right")
     shades = look.shades(theory.sizes["alpha0"])
-    for index, shade in enumerate(shades):
-        chosen = {"alpha0": index}
-        look.line(axes, theory["learned"].isel(chosen), "x", shade)
-        look.line(axes, limit["learned"].isel(chosen), "x", shade, "limit")
-        look.points(axes, simulation["learned"].isel(chosen), "x", shade)
-    axes.set_xlabel(r"target's input, $x_\theta = \theta\cdot x/\sqrt{d}$")
-    axes.set_ylabel(r"average output, $E[\hat f\,|\,x_\theta]$")
+    look.curves(
+        axes, data, "tanh", "x", shades, {"theory": "theory", "limit": "limit"}, "alpha0", y="learned"
+    )
+    axes.set(
+        xlabel=r"target's input, $x_\theta = \theta\cdot x/\sqrt{d}$",
+        ylabel=r"average output, $E[\hat f\,|\,x_\theta]$",
+    )
     labels = look.values_of(r"\alpha_0", theory["alpha0"].values)
     look.series_legend(axes, shades, labels, "samples in the step", loc="upper left")
-    words = look.trials_words(simulation, "networks")
+    words = look.trials_words(data["tanh-simulation"], "networks")
     look.kinds_legend(figure, {"theory": "exact theory", "limit": r"$d = \infty$"}, words)
     return figure
 
@@ -120,9 +121,7 @@ def _functions(axes: Axes, functions: xr.Dataset) -> None:
     }
     for name, (color, dashes, words) in lines.items():
         axes.plot(functions["x"], functions[name], color=color, linestyle=dashes, label=words)
-    axes.set_xlabel(r"input along the spike, $\kappa$")
-    axes.set_ylabel("best function")
-    axes.set_ylim(-1.75, 2.1)
+    axes.set(xlabel=r"input along the spike, $\kappa$", ylabel="best function", ylim=(-1.75, 2.1))
     axes.legend(loc="upper left")
 
 
@@ -151,8 +150,7 @@ def _draw_basis(data: Data) -> Drawn:
         for axes, (words, values) in zip(row, functions.items(), strict=True):
             for index, shade in enumerate(look.shades(len(_R))):
                 dashes = style.look(index, len(_R)).linestyle
-                curve = values.isel(r=index).transpose("kappa")
-                axes.plot(coefficients["kappa"], curve, color=shade.color, linestyle=dashes)
+                axes.plot(values["kappa"], values.isel(r=index), color=shade.color, linestyle=dashes)
             axes.set_title(f"{words} of {name}", loc="left")
         row[0].set_ylabel("value")
     for axes in axes_of[2:]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,20 +30,12 @@ THEORIES = {"theory": "theory", "limit": r"$d = \infty$"}
 _OF_NETWORKS = {"theory": "exact theory", "isotropic": "isotropic model", "limit": r"exact, $d = \infty$"}
 
 
-class Curves(NamedTuple):
-    """Curves of one panel: their name in words, target and problem."""
-
-    words: str
-    target: str
-    problem: Problem
-
-
 def _curve_figure(
     name: str,
     title: str,
     caption: str,
     sizes: Mapping[str, Size],
-    panels: Mapping[str, Curves],
+    panels: Mapping[str, tuple[str, str, Problem]],
     bulks: tuple[str, ...],
     at: np.ndarray,
     ends: tuple[float, float],
@@ -51,7 +43,10 @@ def _curve_figure(
     space: Callable[..., np.ndarray] = np.linspace,
     **simulation: Any,
 ) -> Figure:
-    """A figure made of curves: simulated `at` some points, by theory on as many as its size has, from end to end."""
+    """A figure made of curves: simulated `at` some points, by theory on as many as its size has, from end to end.
+
+    Each of the `panels` has its name in words, its target and its problem.
+    """
 
     def parts(size: Size) -> dict[str, CachedCall]:
         calls: dict[str, CachedCall] = {}
@@ -60,7 +55,7 @@ def _curve_figure(
             calls |= curve_parts(panel, problem, target, at, fine, size, seed, bulks, **simulation)
         return calls
 
-    words = {panel: curves.words for panel, curves in panels.items()}
+    words = {panel: said for panel, (said, _, _) in panels.items()}
     return Figure(
         name, title, caption, sizes, parts, draw, lambda data: curve_comparisons(data, words, bulks)
     )
@@ -112,17 +107,28 @@ _ALPHA0 = [0.0, 1.0, 3.0, 10.0, 100.0]
 _NET = Network("tanh", eta=1.0, alpha0=_ALPHA0)
 
 
-def _draw_trained(data: Data) -> Drawn:
-    figure, both = look.panels(2, height=4.2)
-    shades = look.shades(len(_ALPHA0))
-    for axes, (target, lam) in zip(both, _PENALTIES.items(), strict=True):
-        look.curves(axes, data, target, "alpha", shades, _NETWORKS, "alpha0", "xy")
-        look.baseline(axes, linear_error(target), "best linear predictor", x=0.01, above=False)
+def draw_targets(
+    data: Data,
+    penalties: Mapping[str, float],
+    alpha0: Sequence[float],
+    kinds: Mapping[str, str],
+    log: str,
+    **place: Any,
+) -> Drawn:
+    """A panel for each target, with its penalty: networks after steps on more and more samples, and what no linear
+    method can beat, in words at some `place`."""
+    figure, both = look.panels(2, height=4.2, sharey="x" not in log)
+    shades = look.shades(len(alpha0))
+    for axes, (target, lam) in zip(both, penalties.items(), strict=True):
+        look.curves(axes, data, target, "alpha", shades, kinds, "alpha0", log)
+        look.baseline(axes, linear_error(target), "best linear predictor", **place)
         axes.set_title(f"{target} target, $\\lambda = {lam:g}$", loc="left")
     both[1].set_ylabel("")
-    labels = look.values_of(r"\alpha_0", _ALPHA0)
+    labels = look.values_of(r"\alpha_0", alpha0)
+    labels[0] += " (random features)"
     look.series_legend(figure, shades, labels, r"samples in the step, $\alpha_0 = n_0/d$")
-    look.kinds_legend(figure, _OF_NETWORKS, look.trials_words(data["tanh-simulation"], "networks"))
+    words = {kind: _OF_NETWORKS[kind] for kind in kinds}
+    look.kinds_legend(figure, words, look.trials_words(data["tanh-simulation"], "networks"))
     return figure
 
 
@@ -157,8 +163,8 @@ def _draw_spikes(data: Data) -> Drawn:
             above = f"{student} features, {target} target, $\\gamma = 1$"
             axes.set_title(above if name == "r" else "$r = 1$", loc="left")
         pair[1].set_ylabel("")
-        place = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
-        look.series_legend(pair[1], shades, look.values_of(symbol, values), words, **place)
+        labels = look.values_of(symbol, values)
+        look.series_legend(pair[1], shades, labels, words, loc="center left", bbox_to_anchor=(1.02, 0.5))
     for axes in axes_of[:2]:
         axes.set_xlabel("")
     look.kinds_legend(figure, THEORIES, look.trials_words(data["sin-r-simulation"], "trials"))
@@ -178,8 +184,8 @@ _LETTERS = {"uniform": "uniform, $u_i = 1$", "rademacher": r"Rademacher, $u_i = 
 def _draw_letters(data: Data) -> Drawn:
     figure, (axes,) = look.panels(1)
     shades = look.shades(len(_LETTERS))[::-1]
+    kinds = {"theory": "orthogonal", "limit": "limit"}
     for readout, shade in zip(_LETTERS, shades, strict=True):
-        kinds = {"theory": "orthogonal", "limit": "limit"}
         look.curves(axes, data, readout, "alpha", [shade], kinds, log="y")
     look.series_legend(axes, shades, list(_LETTERS.values()), "initial readout", loc="lower right")
     words = THEORIES | {"theory": r"theory, $W = \Pi^\perp$"}
@@ -198,14 +204,11 @@ FIGURES = (
         " dashed: the paper's isotropic model of it; dotted: d = ∞. Points: trained networks with standard errors."
         " The theory is corrected for d to leading order, which at d of a few hundred leaves a few per cent.",
         sizes(full=Size(2000, 5)),
-        {
-            name: Curves(f"{name} target", name, against("alpha", _NET, lam=lam))
-            for name, lam in _PENALTIES.items()
-        },
+        {name: (f"{name} target", name, against("alpha", _NET, lam=lam)) for name, lam in _PENALTIES.items()},
         ("exact", "isotropic"),
         np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0]),
         (0.2, 9.0),
-        _draw_trained,
+        lambda data: draw_targets(data, _PENALTIES, _ALPHA0, _NETWORKS, "xy", x=0.01, above=False),
         np.geomspace,
     ),
     _curve_figure(
@@ -218,8 +221,10 @@ FIGURES = (
         " errors.",
         sizes(tiny_curve=4, quick=Size(300, 10, 40)),
         {
-            f"{student}-{varied}": Curves(
-                f"{student} on {target}, several {varied}", target, _spiked(student, varied)
+            f"{student}-{varied}": (
+                f"{student} on {target}, several {varied}",
+                target,
+                _spiked(student, varied),
             )
             for student, target in _PAIRS.items()
             for varied in _VARIED
@@ -238,7 +243,7 @@ FIGURES = (
         " because there the step is strong; dotted: d = ∞. Points: trained networks with standard errors.",
         sizes(full=Size(5000, 20)),
         {
-            "width": Curves(
+            "width": (
                 "tanh on sin",
                 "sin",
                 lambda beta: (
@@ -263,7 +268,7 @@ FIGURES = (
         " errors.",
         sizes(),
         {
-            readout: Curves(
+            readout: (
                 f"{readout} letters",
                 "relu",
                 against("alpha", SpikedRF("relu", r=1.0, gamma=1.0, readout=readout), lam=0.1),

@@ -34,21 +34,17 @@ def curves(
     kinds: Mapping[str, str],
     dim: str | None = None,
     log: str = "",
+    y: str = "test_error",
 ) -> None:
-    """Test errors: lines of each kind, from the part `name`-`kind` of the data, and simulated points; a look for each
-    place along `dim`. Axes have their words; those named in `log` are logarithmic."""
+    """Lines of each kind, from the part `name`-`kind` of the data, and simulated points; a look for each place along
+    `dim`. Axes have their words; those named in `log`, x, y or both, are logarithmic."""
+    simulated = data[f"{name}-simulation"]
     for index, each in enumerate(looks):
         chosen = {} if dim is None else {dim: index}
         for kind, part in kinds.items():
-            line(axes, data[f"{name}-{part}"]["test_error"].isel(chosen), x, each, kind)
-        points(axes, data[f"{name}-simulation"]["test_error"].isel(chosen), x, each)
-    label_axes(axes, data[f"{name}-simulation"], x, log=log)
-
-
-def label_axes(axes: Axes, dataset: xr.Dataset, x: str, y: str = "test_error", log: str = "") -> None:
-    """What is along the axes, and which of them, x, y or both, are logarithmic."""
-    axes.set_xlabel(axis_label(dataset[x]))
-    axes.set_ylabel(axis_label(dataset[y]))
+            line(axes, data[f"{name}-{part}"][y].isel(chosen), x, each, kind)
+        points(axes, simulated[y].isel(chosen), x, each)
+    axes.set(xlabel=axis_label(simulated[x]), ylabel=axis_label(simulated[y]))
     for which in log:
         set_log(axes, which)
 

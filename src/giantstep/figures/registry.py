@@ -69,8 +69,7 @@ class Figure:
 
 def find(name: str) -> Figure:
     """The figure of that name, or of that number."""
-    if name.isdecimal() and 1 <= int(name) <= len(NAMES):
-        name = NAMES[int(name) - 1]
+    name = {str(number(known)): known for known in NAMES}.get(name, name)
     if name not in NAMES:
         raise ParameterError(
             f"figure {name!r} is not one of the paper's: {', '.join(NAMES)}, or their numbers 1 to {len(NAMES)};"

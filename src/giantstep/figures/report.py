@@ -63,13 +63,13 @@ class Made:
 def scores(comparisons: Mapping[str, xr.Dataset]) -> list[Row]:
     """A row for each comparison and each quantity; "if right" is the root mean square of z if the theory is right, from
     Student's distribution with trials - 1 degrees of freedom."""
-    rows = []
+    rows: list[Row] = []
     for what, compared in comparisons.items():
         trials, columns = compared.attrs["trials"], summary(compared).columns
-        expected = np.sqrt((trials - 1) / (trials - 3)) if trials > 3 else np.nan
+        right = f"{np.sqrt((trials - 1) / (trials - 3)) if trials > 3 else np.nan:.2f}"
         known = zip(*(columns[name] for name in ("statistic", "points", "rms z", "worst z")), strict=True)
         for quantity, points, rms, worst in known:
-            cells = (what, quantity.replace("_", " "), points, trials, rms, f"{expected:.2f}", worst)
+            cells = (what, quantity.replace("_", " "), points, trials, rms, right, worst)
             rows.append(dict(zip(_COLUMNS, map(str, cells), strict=True)))
     return rows
 
@@ -96,21 +96,21 @@ def write_csv(made: Iterable[Made], path: Path) -> None:
     """The rows of every figure, for other programs."""
     import pandas as pd
 
-    rows = [{"figure": figure.name, **row} for figure in made for row in figure.scores]
+    rows = ({"figure": figure.name, **row} for figure in made for row in figure.scores)
     with replacing(path) as temporary:
         pd.DataFrame(rows, columns=["figure", *_COLUMNS]).to_csv(temporary, index=False)
 
 
 def write_page(made: Sequence[Made], folder: Path) -> None:
     """Show these figures, whose pictures are in the folder already."""
-    total = sum(figure.data_seconds for figure in made)
-    words = f"giantstep {__version__}, {len(made)} figures, {duration(total)} of computing. Theory and simulations"
+    total = duration(sum(figure.data_seconds for figure in made))
     toc = "".join(
         f'<li value="{number(m.name)}"><a href="#{m.name}">{escape(find(m.name).TITLE)}</a></li>'
         for m in made
     )
-    body = "".join(map(_section, made))
-    text = f"{_HEAD}<p>{words} are in the .nc files beside this page.</p><ol>{toc}</ol>{_ZS}{body}</body></html>\n"
+    text = f"""{_HEAD}<p>giantstep {__version__}, {len(made)} figures, {total} of computing. Theory and simulations are
+in the .nc files beside this page.</p><ol>{toc}</ol>{_ZS}{"".join(map(_section, made))}</body></html>
+"""
     with replacing(folder / "index.html") as temporary:
         temporary.write_text(text, encoding="utf-8")
 

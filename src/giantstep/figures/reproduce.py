@@ -36,8 +36,7 @@ def reproduce(
         raise ParameterError(f"size = {size!r} is unknown; use 'quick', 'full' or 'tiny'")
     folder = Path(out or f"reproduction-{size}")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ["index.html", "scores.csv", *(name for figure in figures for name in _files(figure, size))]:
-        check_place(folder / name)
+    check_place(folder / "index.html")
     made = []
     for figure in figures:
         made.append(make_figure(figure, figure.SIZES[size], folder, device, workers))
@@ -47,12 +46,6 @@ def reproduce(
             write_page(made, folder)
             write_csv(made, folder / "scores.csv")
     return made
-
-
-def _files(figure: Figure, size: str) -> list[str]:
-    """What a figure writes: its pictures, and the data of each part."""
-    parts = [f"{part}.nc" for part in figure.parts(figure.SIZES[size])]
-    return [f"{figure.NAME}.{ending}" for ending in (*_PICTURES, *parts)]
 
 
 def make_figure(figure: Figure, size: Size, folder: Path, device: str = "cpu", workers: int = 1) -> Made:
