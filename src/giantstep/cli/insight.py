@@ -57,9 +57,9 @@ def bounds(
     """
     from ..insight.bounds import bounds as verb
 
-    model = layer.model(**({} if over is None else {over: 1.0}))
+    free = {} if over is None else {over: 1.0}
     with out.working("bounding"):
-        dataset = verb(model, layer.goal(), over=over, bulk=bulk)
+        dataset = verb(layer.model(**free), layer.goal(), over=over, bulk=bulk)
     names = out.shown(dataset, output, [str(name) for name in dataset.data_vars])
     curves = [name for name in names if name in _BOUNDS]
     picture = dataset[curves].broadcast_like(dataset[curves[0]]) if curves else None
@@ -267,8 +267,9 @@ def explain(
     with out.working("predicting"):
         dataset = verb(layer.model(), layer.goal(), alpha=alpha, lam=lam, loss=loss, bulk=bulk)  # type: ignore[arg-type]
     others = [name for name in ("bayes_error", "ridge_error") if dataset[name].notnull().any()]
-    shares = ["test_error", *PARTS, *others]
-    return out.answer(dataset, output, shares, dataset["advice"].values.flat, curve=False)
+    return out.answer(
+        dataset, output, ["test_error", *PARTS, *others], dataset["advice"].values.flat, curve=False
+    )
 
 
 def _some_rows(dataset: Any, names: list[str], along: str | None, flag: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -192,9 +192,8 @@ def _run(file: str, store: str | None, where: Where, again: bool) -> int:
     return 130
 
 
-def _report(parts: Iterable[Progress]) -> int:
+def _report(parts: Sequence[Progress]) -> int:
     """Say how far the sweep is; 2 if something failed."""
-    parts = list(parts)
     print(*parts, sep="\n", flush=True)
     failures = [" ".join(message.split()) for part in parts for message in part.messages]
     for message in failures[:_SHOWN_FAILURES]:

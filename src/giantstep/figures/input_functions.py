@@ -41,8 +41,8 @@ def _learned_parts(size: Size) -> dict[str, CachedCall]:
 
 def _learned_comparisons(data: Data) -> dict[str, xr.Dataset]:
     """The functions at every point, and the test errors."""
-    both = compare(data["tanh-theory"], data["tanh-simulation"])
-    return {"tanh on tanh, exact": both[["test_error", "learned"]]}
+    names = ["test_error", "learned"]
+    return {"tanh on tanh, exact": compare(data["tanh-theory"], data["tanh-simulation"])[names]}
 
 
 def _draw_learned(data: Data) -> Drawn:

@@ -127,8 +127,11 @@ def draw_targets(
     labels = look.values_of(r"\alpha_0", alpha0)
     labels[0] += " (random features)"
     look.series_legend(figure, shades, labels, r"samples in the step, $\alpha_0 = n_0/d$")
-    words = {kind: _OF_NETWORKS[kind] for kind in kinds}
-    look.kinds_legend(figure, words, look.trials_words(data["tanh-simulation"], "networks"))
+    look.kinds_legend(
+        figure,
+        {kind: _OF_NETWORKS[kind] for kind in kinds},
+        look.trials_words(data["tanh-simulation"], "networks"),
+    )
     return figure
 
 
@@ -188,8 +191,8 @@ def _draw_letters(data: Data) -> Drawn:
     for readout, shade in zip(_LETTERS, shades, strict=True):
         look.curves(axes, data, readout, "alpha", [shade], kinds, log="y")
     look.series_legend(axes, shades, list(_LETTERS.values()), "initial readout", loc="lower right")
-    words = THEORIES | {"theory": r"theory, $W = \Pi^\perp$"}
-    look.kinds_legend(figure, words, look.trials_words(data["rademacher-simulation"], "trials"))
+    said = THEORIES | {"theory": r"theory, $W = \Pi^\perp$"}
+    look.kinds_legend(figure, said, look.trials_words(data["rademacher-simulation"], "trials"))
     return figure
 
 

@@ -70,9 +70,7 @@ def line(axes: Axes, values: xr.DataArray, x: str, look: Look, kind: str = "theo
 
 def points(axes: Axes, trials: xr.DataArray, x: str, look: Look) -> None:
     """Means over trials with bars of one standard error."""
-    means, errors = Curve("", trials).measured()  # type: ignore[misc]
-    (places, heights), (_, bars) = means.along(x), errors.along(x)
-    draw_points(axes, places, heights, bars, look)
+    draw_points(axes, *Curve("", trials).points(x), look)  # type: ignore[misc]
 
 
 def baseline(axes: Axes, value: float, words: str, *, x: float = 0.99, above: bool = True) -> None:

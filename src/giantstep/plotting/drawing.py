@@ -44,8 +44,8 @@ class Curve(NamedTuple):
         flat = self.values.transpose(x).values.astype(float)
         return self.places(x), np.where(np.isfinite(flat), flat, np.nan)
 
-    def measured(self) -> tuple[Curve, Curve] | None:
-        """Means over trials and their standard errors, where something was measured."""
+    def points(self, x: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Places, means over trials and their standard errors, where something was measured."""
         values = self.values
         if "part" in values.dims:
             means, errors = values.sel(part="simulation"), values.sel(part="standard_error")
@@ -55,7 +55,7 @@ class Curve(NamedTuple):
             errors = values.std("trial", ddof=min(1, trials - 1)) / np.sqrt(trials)
         else:
             return None
-        return self._replace(values=means), self._replace(values=errors)
+        return *self._replace(values=means).along(x), self._replace(values=errors).along(x)[1]
 
 
 class Drawing(NamedTuple):

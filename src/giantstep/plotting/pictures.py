@@ -28,6 +28,8 @@ _MOST = 0.95  # share of simulated eigenvalues that are surely of the bulk
 _PANELS = {"truth": "target", "learned": "learned function"}
 _MAP: Any = {"shading": "nearest", "rasterized": True}
 _OPTIMUM: Any = {"marker": "*", "markersize": 12, "linestyle": "none"}
+_ABOVE: Any = {"xytext": (0, 8), "textcoords": "offset points", "horizontalalignment": "center"}
+_SHADES = colormaps["cividis"]
 _MARK: Any = {"clip_on": False, "linestyle": "none"}
 
 
@@ -111,16 +113,12 @@ def _landscape(axes: Axes, dataset: xr.Dataset) -> None:
         worst, least = float(np.nanmax(shades)), float(np.nanmin(shades))
         most = min(worst, _WORSE * least)
         places = (error[name].values for name in over)
-        colours = colormaps["cividis"]
-        colours = colours.with_extremes(bad=colours(1.0))  # no answer, where rates explode
+        colours = _SHADES.with_extremes(bad=_SHADES(1.0))  # no answer, where rates explode
         drawn = axes.pcolormesh(*places, shades, cmap=colours, vmin=least, vmax=most, **_MAP)
         extend = "max" if most < worst else "neither"
         axes.figure.colorbar(drawn, ax=axes, extend=extend, label=style.axis_label(error))
         axes.plot(*([value] for value in best), color="white", markeredgecolor="black", **_OPTIMUM)
-        above: Any = {"xytext": (0, 8), "textcoords": "offset points", "horizontalalignment": "center"}
-        axes.annotate(
-            "optimum", (best[0], best[1]), color="white", **above
-        )  # in the valley, whose shades are dark
+        axes.annotate("optimum", (best[0], best[1]), color="white", **_ABOVE)  # in the valley, which is dark
     for which, name in zip("xy", over, strict=False):
         axes.set(**{f"{which}label": style.axis_label(error[name])})
         if name != "split":

@@ -135,15 +135,14 @@ def _draw(axes: Axes, curve: Curve, lines: list[Curve], x: str, look: style.Look
 
     Several theories of one curve have different dashes.
     """
-    measured, label = curve.measured(), curve.label
+    measured, label = curve.points(x), curve.label
     for place, line in enumerate(lines):
         dashes = look.linestyle if len(lines) == 1 else style.look(place, len(lines)).linestyle
         marker = "." if measured is None and line.values.size <= FEW else None
         axes.plot(*line.along(x), label=label, marker=marker, color=look.color, linestyle=dashes)
         label = ""
     if measured is not None:
-        means, errors = measured
-        style.points(axes, *means.along(x), errors.along(x)[1], look, label)
+        style.points(axes, *measured, look, label)
 
 
 def _name_marks(axes: Axes, drawing: Drawing) -> None:
@@ -156,8 +155,8 @@ def _name_marks(axes: Axes, drawing: Drawing) -> None:
         axes.plot([], [], color=color, linestyle=dashes, label=f"{theory}, {size}")
     d = drawing.dataset.attrs.get("d")
     words = f"simulated, $d = {d:g}$" if d is not None and drawing.theories else "simulated"
-    several = ": mean ± s.e." if trials is None else f": mean ± s.e., {trials} trials"
-    words += ", 1 trial" if trials == 1 else several
+    scatter = ": mean ± s.e." if trials is None else f": mean ± s.e., {trials} trials"
+    words += ", 1 trial" if trials == 1 else scatter
     axes.plot([], [], color=color, marker=style.marker(0), label=words, **style.POINTS)
 
 
@@ -171,8 +170,8 @@ def _decorate(axes: Axes, lowest: Axes, drawing: Drawing) -> None:
     elif x in COUNTED:
         lowest.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
     lowest.set_xlabel(style.axis_label(dataset[x]) if x in dataset.coords else x)
-    several = "test error" if _BOUNDS.issuperset(names) else ""
-    axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else several)
+    if len(names) == 1 or _BOUNDS.issuperset(names):
+        axes.set_ylabel(style.axis_label(dataset[names[0]]) if len(names) == 1 else "test error")
     axes.set_title(style.title(dataset), loc="left")
     if lowest is not axes:
         reach = max(abs(edge) for edge in lowest.get_ylim())

@@ -52,9 +52,7 @@ def against_samples(drawing: Drawing) -> Drawing:
             f"reference lines are drawn over the total number of samples, which does not vary along {drawing.x}; give"
             " x='alpha' or x='alpha0'"
         )
-    label = drawing.dataset[drawing.x].copy()
-    label.attrs = _SAMPLES
-    dataset = drawing.dataset.assign_coords({drawing.x: label})
+    dataset = drawing.dataset.assign_coords({drawing.x: drawing.dataset[drawing.x].assign_attrs(_SAMPLES)})
     return drawing._replace(dataset=dataset, curves=curves, lines=lines)
 
 
