@@ -280,6 +280,7 @@ REFUSED = {
         "predict --eta 1 --alpha0 1 --aplha 1 --lam 1",
         "--aplha is unknown: did you mean --alpha?",
     ),
+    "steps twice": ("predict --schedule 1:1 --steps 2 --alpha 1 --lam 1", "leave the others out"),
     "no model": ("predict --alpha 1 --lam 1", "--eta and --alpha0 are missing"),
     "no workers": (
         "figure basis --workers 0",

@@ -136,6 +136,8 @@ def test_several_spectra_are_told_apart_setting_by_setting():
 def test_simulated_moments_are_those_of_the_bulk_with_any_number_of_spikes():
     done = giantstep(f"spectrum {TWO_LETTERS} --alpha 2 --d 150 --trials 4")
     assert "without the 2 largest" in done.stdout
+    ends = [float(line.split()[-3]) for line in done.stdout.splitlines() if line.startswith("  largest")]
+    assert ends[1] < ends[0] < ends[2]  # all but 2, all but 1, all
     theory, simulated = (
         float(line.split()[1]) for line in done.stdout.splitlines() if line.strip().startswith("moment1")
     )
@@ -167,6 +169,7 @@ def test_comparisons_of_labels_have_wrong_signs_first_and_a_row_for_each_bulk():
     assert heading.startswith("# erf network")
     tables = [line.split() for line in lines if line.startswith("alpha ")]
     assert tables == [["alpha", name, "simulated", "±", "z"] for name in ("test_error_01", "test_error")]
+    assert not any(line.startswith("#") for line in lines)  # one heading for both
     assert max(map(len, lines[: lines.index("")])) < 60  # of a terminal
     done = giantstep(f"compare {words} --d 40 --trials 3 --bulk isotropic,exact")
     assert done.returncode == 0, done.stderr
