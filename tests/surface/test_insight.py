@@ -137,7 +137,7 @@ def test_simulated_moments_are_those_of_the_bulk_with_any_number_of_spikes():
     done = giantstep(f"spectrum {TWO_LETTERS} --alpha 2 --d 150 --trials 4")
     assert "without the 2 largest" in done.stdout
     ends = [float(line.split()[-3]) for line in done.stdout.splitlines() if line.startswith("  largest")]
-    assert ends[1] < ends[0] < ends[2]  # all but 2, all but 1, all
+    assert ends == sorted(set(ends))  # all but 2, all but 1, all
     theory, simulated = (
         float(line.split()[1]) for line in done.stdout.splitlines() if line.strip().startswith("moment1")
     )

@@ -54,9 +54,14 @@ def _histogram(axes: Axes, eigenvalues: np.ndarray, end: float | None) -> None:
     last = _FAR * float(np.quantile(eigenvalues, _MOST)) if end is None else _TAIL * end
     inside, trials = eigenvalues[eigenvalues < last], len(eigenvalues)
     counts, edges = np.histogram(inside, bins=_BINS)
-    heights = counts / (eigenvalues.size * np.diff(edges))
     words = f"simulated, {trials} trial{'s' if trials > 1 else ''}"
-    axes.stairs(heights, edges, color=style.look(0, 2).color, linewidth=1.0, label=words)
+    axes.stairs(
+        counts / (eigenvalues.size * np.diff(edges)),
+        edges,
+        color=style.look(0, 2).color,
+        linewidth=1.0,
+        label=words,
+    )
     if end is None and inside.size < eigenvalues.size:
         words = f"{(eigenvalues.size - inside.size) / trials:.3g} beyond, up to {eigenvalues.max():.4g}"
         axes.plot([edges[-1]], [0.0], marker=">", color="C3", label=words, **_MARK)
@@ -174,8 +179,9 @@ def _plane(dataset: xr.Dataset, ax: Axes | None) -> Axes:
     with style.styled():
         for axes, (name, words) in zip(both, _PANELS.items(), strict=True):
             values = dataset[name].transpose("x2", "x1")
-            places = values["x1"], values["x2"]
-            axes.pcolormesh(*places, values, cmap="RdBu_r", vmin=-reach, vmax=reach, **_MAP)
+            axes.pcolormesh(
+                values["x1"], values["x2"], values, cmap="RdBu_r", vmin=-reach, vmax=reach, **_MAP
+            )
             axes.set(title=f"{words}, {style.symbol(values)}", xlabel="$x_1$", aspect="equal")
             axes.grid(visible=False)
         both[0].set_ylabel("$x_2$")

@@ -161,10 +161,9 @@ def axis_label(values: xr.DataArray) -> str:
 def setting(values: xr.DataArray, number: float) -> str:
     """One parameter's value, as in `α = 0.5`, in symbols."""
     shown = r"\infty" if np.isposinf(number) else f"{number:g}"
-    tex = values.attrs.get("symbol")
+    tex, name = values.attrs.get("symbol"), str(values.name)
     if tex:
         return f"${tex} = {shown}$"
-    name = str(values.name)
     return place_name(name, number, values.shape == (1,)) if name in COUNTED else f"{name} = {number:g}"
 
 
