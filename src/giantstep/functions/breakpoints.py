@@ -38,12 +38,10 @@ def breakpoints(root: Node) -> tuple[float, ...]:
     steps, known = 0, set()
     for node in postorder(root):
         difference = breaks_at(node)
-        if difference is None:
+        if difference is None or difference in known:
             continue
+        known.add(difference)
         programs = with_slopes(difference, slopes)
-        if programs[-1].key in known:  # the same thing written twice
-            continue
-        known.add(programs[-1].key)
         steps += sum(len(program.steps) for program in programs)
         if steps > MAX_STEPS:
             raise ParameterError(

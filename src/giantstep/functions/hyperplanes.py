@@ -101,7 +101,7 @@ class _Surfaces:
 
     def _stays_away_from_zero(self, node: Node) -> bool:
         """Whether it has one sign and about one size at many points, as 1 + x1**2 does."""
-        values = np.asarray(Program(node, self._variables)(*self._points))
+        values = np.asarray(Program(node)(*self._points))
         same_sign = np.isfinite(values).all() and abs(np.sign(values).sum()) == values.size
         return bool(same_sign and np.abs(values).min() > _SMALL * np.median(np.abs(values)))
 
@@ -173,7 +173,7 @@ def _plane(affine: np.ndarray) -> Hyperplane | None:
 def _quadratic(node: Node, variables: int) -> list[Hyperplane] | None:
     """Zeros of (a·z + a0)(b·z + b0), or the point where a sum of squares vanishes; None for other functions."""
     z = np.random.default_rng(0).normal(size=(variables, _TRIALS))
-    values = np.asarray(Program(node, variables)(*z))
+    values = np.asarray(Program(node)(*z))
     if not np.isfinite(values).all():
         return None
     ones = np.concatenate([np.ones((1, _TRIALS)), z])

@@ -88,7 +88,7 @@ class JointFormula(Joint):
         declared = _checked_kinks(kinks, directions)
         self.__dict__.update(
             _tree=tree,
-            _program=Program(tree, directions),
+            _program=Program(tree),
             _spec=spec,
             _declared=declared,
             name=shortened(spec),

@@ -1,7 +1,8 @@
 """Expression trees, with the simplifications that keep derivatives cheap to evaluate.
 
-A node is an operation on other nodes. Nodes are compared by identity and shared freely, so a tree is in
-general a directed acyclic graph; every pass over it walks `postorder`, which visits each node once.
+A node is an operation on other nodes. There is one node for each different operation: what is written twice is the same
+object, is differentiated once and computed once. So a tree is in general a directed acyclic graph; every pass over it
+walks `postorder`, which visits each node once.
 
 Operations: x, const, add, sub, mul, chain, div, neg, power, max, min, less, at_most, select and the names of
 `operations.ELEMENTARY`. A condition is a number: a comparison is 1 where it holds and 0 elsewhere, "a and b" is a
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container
-from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from .operations import implementation
 _MAY_OVERFLOW = frozenset({"div", "sqrt", "log", "log1p", "exp", "expm1", "sinh", "cosh"})  # or have no value
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Node:
     """One operation; `value` is the number of a `const`, the exponent of a `power` and the index of a variable.
 
@@ -29,15 +29,23 @@ class Node:
     """
 
     op: str
-    args: tuple[Node, ...] = ()
-    value: float = 0.0
-    wild: bool = field(init=False)
+    args: tuple[Node, ...]
+    value: float
+    wild: bool
+    __slots__ = ("__weakref__", "args", "op", "value", "wild")
 
-    def __post_init__(self) -> None:
-        root = self.op == "power" and (self.value < 0 or not float(self.value).is_integer())
-        wild = root or self.op in _MAY_OVERFLOW or any(arg.wild for arg in self.args)
-        object.__setattr__(self, "wild", wild)
+    def __new__(cls, op: str, args: tuple[Node, ...] = (), value: float = 0.0) -> Node:
+        node = _KNOWN.get((op, args, value))
+        if node is None:
+            node = super().__new__(cls)
+            root = op == "power" and (value < 0 or not float(value).is_integer())
+            wild = root or op in _MAY_OVERFLOW or any(arg.wild for arg in args)
+            node.op, node.args, node.value, node.wild = op, args, value, wild
+            _KNOWN[op, args, value] = node
+        return node
 
+
+_KNOWN: WeakValueDictionary[tuple[str, tuple[Node, ...], float], Node] = WeakValueDictionary()
 
 X = Node("x")
 ZERO = Node("const", value=0.0)
