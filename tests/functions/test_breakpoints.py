@@ -110,10 +110,19 @@ HALF = np.sqrt(0.5)
         ("abs(abs(x1) - x2)", [(HALF, -HALF, 0), (HALF, HALF, 0), (1, 0, 0)]),
         ("relu(-x1/2 - 1)*x2", [(1, 0, -2)]),
         ("abs(tanh(x1 + x2) - tanh(0.5))", [(HALF, HALF, 0.5 * HALF)]),
-        ("sign(x1)*relu(max(x1, -x1, x2))", [(0, 1, 0), (HALF, -HALF, 0), (HALF, HALF, 0), (1, 0, 0)]),
+        ("sign(x1)*relu(max(x1, -x1, x2))", [(HALF, -HALF, 0), (HALF, HALF, 0), (1, 0, 0)]),
         ("sqrt((x1 - 1)**2 + x2**2)", [(0, 1, 0), (1, 0, 1)]),  # through the point where it vanishes
         ("abs(x1**2 - x2**2 + x1 - x2)", [(HALF, -HALF, 0), (HALF, HALF, -HALF)]),  # (x1 - x2)(x1 + x2 + 1)
         ("abs(x1 + x2)/(1 + x1**2)", [(HALF, HALF, 0)]),
+        ("sqrt(x1**2 + 2*x1*x2 + x2**2)", [(HALF, HALF, 0)]),  # which it only touches
+        ("sign(exp(x1) - exp(x2))", [(HALF, -HALF, 0)]),
+        ("abs(where(x1 > 1, x2, x1 + x2))", [(0, 1, 0), (HALF, HALF, 0), (1, 0, 1)]),
+        ("sign((x1 - x2)*(x3 + 0.5)*x2)", [(0, 0, 1, -0.5), (0, 1, 0, 0), (HALF, -HALF, 0, 0)]),
+        (
+            "relu(x1 + 2)*max(x1, x2, x3)",
+            [(0, HALF, -HALF, 0), (HALF, -HALF, 0, 0), (HALF, 0, -HALF, 0), (1, 0, 0, -2)],
+        ),
+        ("abs(x1**3 - 4*x1)*x2", [(1, 0, -2), (1, 0, 0), (1, 0, 2)]),
     ],
 )
 def test_functions_of_several_variables_kink_on_the_known_hyperplanes(text, planes):

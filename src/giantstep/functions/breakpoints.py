@@ -97,18 +97,22 @@ def _sign_changes(function: Program, x: np.ndarray, kinks: np.ndarray) -> np.nda
     """Where the sign of `function` changes between neighbours in x; at a kink it is taken inside the cell."""
     inward = np.where(np.isin(x, kinks), RANGE * 1e-15, 0.0)
     left, right = x[:-1] + inward[:-1], x[1:] - inward[1:]
-    changes = _sign(function(left)) != _sign(function(right))
-    return _bisect(function, left[changes], right[changes])
-
-
-def _bisect(function: Program, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """In each cell the point where the sign of `function` stops being that of the left end."""
-    sign = _sign(function(left))
-    for _ in range(_BISECTIONS if left.size else 0):
-        middle = 0.5 * (left + right)
-        same = _sign(function(middle)) == sign
-        left, right = np.where(same, middle, left), np.where(same, right, middle)
+    signs = _sign(function(left))
+    changes = signs != _sign(function(right))
+    signs = signs[changes]
+    left, right = bisect(lambda x: _sign(function(x)) == signs, left[changes], right[changes])
     return np.where(np.abs(function(left)) < np.abs(function(right)), left, right)
+
+
+def bisect(
+    holds: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The last place where something holds, and the next, where it does not: between `low` and `high`, which are so."""
+    for _ in range(_BISECTIONS if low.size else 0):
+        middle = 0.5 * (low + high)
+        inside = holds(middle)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return low, high
 
 
 def _sign(values: np.ndarray) -> np.ndarray:

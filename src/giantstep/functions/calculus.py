@@ -8,8 +8,8 @@ from .operations import ELEMENTARY
 from .tree import Node, postorder
 
 
-def derivative(root: Node, known: dict[Node, Node] | None = None) -> Node:
-    """The derivative with respect to x wherever it exists; jumps, if there are any, are left out.
+def derivative(root: Node, known: dict[Node, Node] | None = None, variable: int = 0) -> Node:
+    """The derivative with respect to x, or to one of x1, x2, ..., wherever it exists; jumps, if any, are left out.
 
     At a point where there is none it has the value of one side, or 0: that of the second argument where those of
     max or min are equal, 0 where a root or a power begins with infinite slope at a kink (sqrt(abs(x)) at 0). `known`
@@ -17,16 +17,16 @@ def derivative(root: Node, known: dict[Node, Node] | None = None) -> Node:
     """
     slopes = {} if known is None else known
     for node in postorder(root, slopes):
-        slopes[node] = _slope(node, [slopes[arg] for arg in node.args])
+        slopes[node] = _slope(node, [slopes[arg] for arg in node.args], variable)
     return slopes[root]
 
 
-def _slope(node: Node, slopes: list[Node]) -> Node:
+def _slope(node: Node, slopes: list[Node], variable: int) -> Node:
     """The chain rule at one node, given the derivatives of its arguments."""
     args = node.args
     match node.op:
         case "x":
-            return tree.ONE
+            return tree.const(node.value == variable)
         case "const" | "less" | "at_most":
             return tree.ZERO
         case "add":

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import ParameterError
-from .breakpoints import RANGE
+from .breakpoints import RANGE, bisect
 
 Parity = Literal["odd", "even"]
 
@@ -91,11 +91,8 @@ def crossings(f: Callable[[np.ndarray], Any], values: np.ndarray, reach: float) 
     place = np.arange(len(row)) - first[row]
     kept = place < _MOST
     row, cell, place = row[kept], cell[kept], place[kept]
-    low, high, rising, level = z[cell], z[cell + 1], above[row, cell + 1], values.reshape(-1)[row]
-    for _ in range(_HALVINGS if len(row) else 0):
-        middle = 0.5 * (low + high)
-        beyond = (np.asarray(f(middle)) > level) == rising
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+    level, side = values.reshape(-1)[row], above[row, cell]
+    low, high = bisect(lambda x: (np.asarray(f(x)) > level) == side, z[cell], z[cell + 1])
     places = np.full((len(above), int(place.max(initial=-1)) + 1), np.inf)
     places[row, place] = 0.5 * (low + high)
     return places.reshape(*values.shape, places.shape[1])
