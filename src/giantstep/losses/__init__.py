@@ -11,36 +11,6 @@ Scores hold for V from 1e-9 to 1e8: nothing is divided by V that was not multipl
 from __future__ import annotations
 
 from .base import Loss, Score
-from .named import (
-    NAMES,
-    Clipped,
-    Exponential,
-    Logistic,
-    absolute,
-    as_loss,
-    exponential,
-    hinge,
-    huber,
-    logistic,
-    pinball,
-    square,
-    squared_hinge,
-)
+from .named import NAMES, Clipped, as_loss, huber, pinball, square
 
-__all__ = [
-    "NAMES",
-    "Clipped",
-    "Exponential",
-    "Logistic",
-    "Loss",
-    "Score",
-    "absolute",
-    "as_loss",
-    "exponential",
-    "hinge",
-    "huber",
-    "logistic",
-    "pinball",
-    "square",
-    "squared_hinge",
-]
+__all__ = ["NAMES", "Clipped", "Loss", "Score", "as_loss", "huber", "pinball", "square"]

@@ -95,10 +95,8 @@ class Loss:
             shift = (z - omega) / V
             # at a jump of the derivative the force is what holds z there, not either one-sided slope
             step = 4.0 * np.spacing(np.abs(z) + np.abs(omega))
-            ends = (-self._derivative(y, z + step), -self._derivative(y, z - step))
-            f = np.clip(
-                np.where(np.abs(f - shift) * V > step, shift, f), np.minimum(*ends), np.maximum(*ends)
-            )
+            held = np.where(np.abs(f - shift) * V > step, shift, f)
+            f = np.clip(held, -self._derivative(y, z + step), -self._derivative(y, z - step))
             curvature = self._curvature(y, z)
             slope = np.where(np.isinf(curvature), 1.0 / V, curvature / (1.0 + V * curvature))
         return Score(f, slope)
@@ -141,14 +139,17 @@ class Loss:
         return np.where(jumps, np.inf, np.maximum(inside, 0.0))
 
     def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Where the score bends as a function of ω, [..., k]: the images of the kinks, from either side."""
+        """Where the score bends as a function of ω, [..., k]: the images of the places where the derivative does."""
         y = np.asarray(y, float)
-        found = []
-        for kink in self.kinks:
-            z = y - kink if self.residual else kink / y
-            step = 64.0 * np.spacing(1.0 + np.abs(z))
-            found += [z + V * self._derivative(y, z + side * step) for side in (-1.0, 1.0)]
-        return stacked(found, np.broadcast_shapes(y.shape, V.shape))
+        found = [z + V * slope for z, slope in self.bent_outputs(y, V)]
+        shape = np.broadcast_shapes(y.shape, V.shape)
+        return np.moveaxis(np.reshape(found, (len(found), *shape)), 0, -1)
+
+    def bent_outputs(self, y: np.ndarray, V: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Outputs at which the derivative bends or jumps, and its value there; if it jumps, on either side."""
+        kinks = [y - kink if self.residual else kink / y for kink in self.kinks]
+        steps = [(z, side * 64.0 * np.spacing(1.0 + np.abs(z))) for z in kinks for side in (-1.0, 1.0)]
+        return [(z, self._derivative(y, z + step)) for z, step in steps]
 
     @cached_property
     def bends(self) -> tuple[float, ...]:
@@ -156,14 +157,14 @@ class Loss:
         at_rest = self.breaks(0.0, np.zeros(())) if self.residual else np.empty(0)
         return tuple(sorted({-float(z) for z in at_rest.reshape(-1)}))
 
-    def floor(self, V: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """A slope that a solver may lean on where the true one vanishes; q is the mean square of what scores follow."""
-        return 0.1 / (V + np.sqrt(q))
-
     @property
     def spec(self) -> str:
         """Text from which `as_loss` makes this loss again; one's own has none."""
-        raise ParameterError(f"loss {self.name!r} is made of Python callables and cannot be written as text")
+        if type(self) is Loss:
+            raise ParameterError(
+                f"loss {self.name!r} is made of Python callables and cannot be written as text"
+            )
+        return self.name
 
     def __dir__(self) -> list[str]:
         """What tab completion offers: what a user has given, not what solvers ask."""
@@ -172,13 +173,6 @@ class Loss:
 
     def __repr__(self) -> str:
         return f"<Loss {self.name}>"
-
-
-def stacked(found: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Break points side by side, [..., k]."""
-    if not found:
-        return np.empty((*shape, 0))
-    return np.stack([np.broadcast_to(f, shape) for f in found], axis=-1)
 
 
 def _on_arrays(name: str, function: Callable[[Any, Any], Any], y: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -9,22 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from .base import Loss, Score, stacked
+from .base import Loss, Score
 
 _EXP_LIMIT = 700.0  # exp() of more overflows
 _LAST_STEP = 1e-8  # of Newton's method, whose next one would be less than its square
 
 
-class _Named(Loss):
-    """A loss of the catalogue, which text can name."""
-
-    @property
-    def spec(self) -> str:
-        return self.name
-
-
 @dataclass(frozen=True, repr=False)
-class Clipped(_Named):
+class Clipped(Loss):
     """Losses whose score is a clipped straight line, f = clip(s/(a + V), low, high), s = y - ω or 1 - yω.
 
     ℓ = max over low ≤ p ≤ high of p s - a p²/2: square (a = 1, no bounds), Huber (a = 1, ±δ), absolute
@@ -38,25 +30,15 @@ class Clipped(_Named):
     high: float
     margin: bool = False
 
-    @property
-    def residual(self) -> bool:  # type: ignore[override]
-        return not self.margin
-
-    @property
-    def even(self) -> bool:  # type: ignore[override]
-        return self.margin or self.low == -self.high
-
-    @property
-    def linear(self) -> bool:  # type: ignore[override]
-        return self.residual and self.a > 0 and math.isinf(self.low) and math.isinf(self.high)
-
-    @property
-    def continuous(self) -> bool:  # type: ignore[override]
-        return self.a > 0
-
-    @property
-    def line(self) -> Clipped:  # type: ignore[override]
-        return self
+    def __post_init__(self) -> None:
+        straight = self.a > 0 and self.low == -math.inf and self.high == math.inf
+        self.__dict__.update(
+            residual=not self.margin,
+            even=self.margin or self.low == -self.high,
+            linear=straight and not self.margin,
+            continuous=self.a > 0,
+            line=self,
+        )
 
     def value(self, y: Any, z: Any) -> Any:
         s = 1 - y * z if self.margin else y - z
@@ -81,16 +63,17 @@ class Clipped(_Named):
         slope = np.where((along > self.low) & (along < self.high), 1.0 / (self.a + V), 0.0)
         return Score(y * force if self.margin else force, slope)
 
-    def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
-        y = np.asarray(y, float)
-        direction = y if self.margin else np.ones_like(y)
-        bounds = [bound for bound in (self.low, self.high) if math.isfinite(bound)]
-        found = [y - direction * bound * (self.a + V) for bound in bounds]
-        return stacked(found, np.broadcast_shapes(y.shape, V.shape))
+    def bent_outputs(self, y: np.ndarray, V: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        bounds = [
+            y * bound if self.margin else bound * np.ones_like(y)
+            for bound in (self.low, self.high)
+            if math.isfinite(bound)
+        ]
+        return [(y - self.a * bound, -bound) for bound in bounds]
 
 
 @dataclass(frozen=True, repr=False)
-class Logistic(_Named):
+class Logistic(Loss):
     """ln(1 + exp(-yz))."""
 
     name: str = "logistic"
@@ -119,15 +102,14 @@ class Logistic(_Named):
         h, curvature = _sigmoid_and_slope(x)
         return Score(y * h, curvature / (1.0 + V * curvature))
 
-    def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
+    def bent_outputs(self, y: np.ndarray, V: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """No true ones; but for large V the score bends where Vh(z) and Vh(-z) fall below one."""
-        y, knee = np.asarray(y, float), np.log1p(V)
-        found = [y * (x - V / (1.0 + np.exp(x))) for x in (-knee, knee)]
-        return stacked(found, np.broadcast_shapes(y.shape, V.shape))
+        knee = np.log1p(V)
+        return [(y * x, -y / (1.0 + np.exp(x))) for x in (-knee, knee)]
 
 
 @dataclass(frozen=True, repr=False)
-class Exponential(_Named):
+class Exponential(Loss):
     """exp(-yz), the loss of boosting."""
 
     name: str = "exponential"
@@ -147,18 +129,9 @@ class Exponential(_Named):
         pull = wrightomega(np.log(V) - u)  # w = V h solves w + ln w = ln V - u
         return Score(y * pull / V, pull / V / (1.0 + pull))
 
-    def breaks(self, y: float | np.ndarray, V: np.ndarray) -> np.ndarray:
+    def bent_outputs(self, y: np.ndarray, V: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """No true ones; the score bends from a straight line to an exponential where V h = 1."""
-        y = np.asarray(y, float)
-        return stacked([y * (np.log(V) - 1.0)], np.broadcast_shapes(y.shape, V.shape))
-
-
-square = Clipped("square", 1.0, -math.inf, math.inf)
-absolute = Clipped("absolute", 0.0, -1.0, 1.0)
-hinge = Clipped("hinge", 0.0, 0.0, 1.0, margin=True)
-squared_hinge = Clipped("squared_hinge", 1.0, 0.0, math.inf, margin=True)
-logistic = Logistic()
-exponential = Exponential()
+        return [(y * np.log(V), -y / V)]
 
 
 def huber(delta: float = 1.0) -> Loss:
@@ -175,7 +148,18 @@ def pinball(tau: float = 0.5) -> Loss:
     return Clipped(f"pinball:{tau:.15g}", 0.0, tau - 1.0, tau)
 
 
-_PLAIN = {loss.name: loss for loss in (square, absolute, hinge, squared_hinge, logistic, exponential)}
+square = Clipped("square", 1.0, -math.inf, math.inf)
+_PLAIN: dict[str, Loss] = {
+    loss.name: loss
+    for loss in (
+        square,
+        Clipped("absolute", 0.0, -1.0, 1.0),
+        Clipped("hinge", 0.0, 0.0, 1.0, margin=True),
+        Clipped("squared_hinge", 1.0, 0.0, math.inf, margin=True),
+        Logistic(),
+        Exponential(),
+    )
+}
 _WITH_PARAMETER = {"huber": huber, "pinball": pinball}
 NAMES = tuple(sorted([*_PLAIN, "huber:delta", "pinball:tau"]))
 
@@ -194,16 +178,12 @@ def as_loss(given: str | Loss) -> Loss:
         raise ParameterError(
             f"loss = {given!r} is unknown; use one of {', '.join(NAMES)}; in Python also a Loss"
         )
-    if not colon:
-        return _WITH_PARAMETER[name]()
     try:
-        return _WITH_PARAMETER[name](float(parameter))
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            f"loss = {given!r}: {parameter!r} is not a number; write {name}:0.5, say"
-        ) from None
+        numbers = [float(parameter)] if colon else []
+    except ValueError:
+        reason = f"{parameter!r} is not a number; write {name}:0.5, say"
+        raise ParameterError(f"loss = {given!r}: {reason}") from None
+    return _WITH_PARAMETER[name](*numbers)
 
 
 def _namespace(x: Any) -> Any:

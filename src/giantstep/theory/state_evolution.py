@@ -148,8 +148,8 @@ class StateEvolution:
         margin = self.channel.loss.margin
         spread = q if margin else missed(self._moments, fields) + self.readout.noise[..., None] ** 2
         usual = self.averages.mean(spread)[..., None]
-        floor = self.channel.loss.floor(V, np.maximum(spread, _LEAST_SPREAD * usual))
-        return np.minimum(np.maximum(G, floor), _STEEPEST / np.sqrt(usual))
+        least = 0.1 / (V + np.sqrt(np.maximum(spread, _LEAST_SPREAD * usual)))
+        return np.minimum(np.maximum(G, least), _STEEPEST / np.sqrt(usual))
 
     def _closed(self, V: np.ndarray, response: Response) -> np.ndarray:
         """The bulk's relation V = response(V) closed by one Newton step, or its plain value if that overshoots."""
