@@ -60,23 +60,17 @@ class Variation(NamedTuple):
 @lru_cache(maxsize=1024)
 def observe(f: Callable[[Any], Any], breakpoints: tuple[float, ...], far: float) -> Variation:
     """Panels between breakpoints on which a series follows f, for |x| ≤ far."""
-    panels = _between(f, panel_edges(breakpoints, far), breakpoints)
-    # a polynomial, say: nothing happens on the scale of these panels
-    if (panels.bandwidth <= _OVERHEAD).all():
-        panels = _between(f, np.unique([-far, *np.clip(breakpoints, -far, far), far]), breakpoints)
+    wide = np.unique([-far, *np.clip(breakpoints, -far, far), far])
+    for edges in (panel_edges(breakpoints, far), wide):
+        panels = follow(lambda x, line: f(x), [edges], np.asarray(breakpoints))
+        if (panels.bandwidth > _OVERHEAD).any():
+            break  # unlike a polynomial, say: nothing happens to that on the scale of these panels
     return panels
-
-
-def _between(f: Callable[[Any], Any], edges: np.ndarray, breakpoints: tuple[float, ...]) -> Variation:
-    left, right = edges[:-1], edges[1:]
-    return follow(lambda x, owner: f(x), left, right, np.zeros(len(left), int), np.asarray(breakpoints))
 
 
 def follow(
     f: Callable[[np.ndarray, np.ndarray], Any],
-    left: np.ndarray,
-    right: np.ndarray,
-    owner: np.ndarray,
+    lines: list[np.ndarray],
     known: np.ndarray,
     nodes: int = _NODES,
     crowd: int = _CROWD,
@@ -84,8 +78,11 @@ def follow(
 ) -> Variation:
     """Panels of f(x, owner) that are halved until a series follows it on each, or until they are that narrow.
 
-    Next to `known` breakpoints, which are known to rounding at best, they are not narrower than a point.
+    `lines` have the edges of the first panels on each line. Next to `known` breakpoints, which are known to rounding at
+    best, panels are not narrower than a point.
     """
+    left, right = (np.concatenate([edges[part] for edges in lines]) for part in (slice(-1), slice(1, None)))
+    owner = np.repeat(np.arange(len(lines)), [len(edges) - 1 for edges in lines])
     t, to_series = through(nodes)
     tail = nodes // _TAIL
     typical, noise = None, 0.0
@@ -97,7 +94,7 @@ def follow(
         largest = np.abs(values).max(axis=-1)
         if typical is None:
             density = np.exp(-0.5 * (left + half) ** 2)
-            typical = np.sqrt((half * density * (values**2).mean(axis=-1)).sum() / (owner.max() + 1)) + 1e-150
+            typical = np.sqrt((half * density * (values**2).mean(axis=-1)).sum() / len(lines)) + 1e-150
         # a kink leaves less and less on narrower panels: there it is compared with what the function does on them
         tiny = half < POINT
         size = np.where(tiny, np.ptp(values, axis=-1) + 1e-9 * largest + 1e-150, np.maximum(largest, typical))
@@ -212,9 +209,11 @@ def follow_lines(f: Callable[..., Any], directions: int, planes: tuple[np.ndarra
             worst = int(np.where(bandwidth > _FASTEST[directions], power, 0.0).argmax())
             scale, place = panels.scale[worst], panels.middle[worst]
             return Followed(fastest, f"varies on a scale of {scale:.1g} along x{j + 1}, near {place:.2g}")
-        gaps, places = _closest(panels.middle[point], panels.owner[point])
-        if len(gaps) and (gap := np.median(gaps)) < _CLOSEST:
-            missed = f"kinks or jumps twice within {gap:.1g} along x{j + 1}, near {places[0]:.2g}, on planes not named"
+        gap, place = _closest(panels.middle[point], panels.owner[point]) if point.any() else (np.inf, 0.0)
+        if gap < _CLOSEST:
+            missed = (
+                f"kinks or jumps twice within {gap:.1g} along x{j + 1}, near {place:.2g}, on planes not named"
+            )
             return Followed(fastest, missed)
     return Followed(fastest, None)
 
@@ -230,14 +229,12 @@ def _along(
     # panels begin elsewhere on each line: what is missed between two nodes of one of them is met on another one
     moved = WIDTH * np.arange(len(at)) / len(at)
     edges = [panel_edges(tuple(own), _FAR, by) for own, by in zip(at, moved, strict=True)]
-    left, right = np.concatenate([e[:-1] for e in edges]), np.concatenate([e[1:] for e in edges])
-    owner = np.repeat(np.arange(len(edges)), [len(e) - 1 for e in edges])
 
     def on_line(x: np.ndarray, owner: np.ndarray) -> Any:
         place = [np.broadcast_to(column[owner], x.shape) for column in others.T]
         return f(*place[:j], x, *place[j:])
 
-    panels = follow(on_line, left, right, owner, at.reshape(-1), _LINE_NODES, _LINE_CROWD, POINT)
+    panels = follow(on_line, edges, at.reshape(-1), _LINE_NODES, _LINE_CROWD, POINT)
     if crossed.any():
         half = 0.5 * (panels.right - panels.left)
         distance = np.abs(at[panels.owner] - panels.middle[:, None]).min(axis=1)
@@ -245,14 +242,15 @@ def _along(
     return panels
 
 
-def _closest(places: np.ndarray, owner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest distance of two places on each line that has several, and where that is; places in order."""
-    apart = np.where(np.diff(owner) == 0, np.diff(places), np.inf)
+def _closest(places: np.ndarray, owner: np.ndarray) -> tuple[float, float]:
+    """The distance within which half the lines that have several places have two, and a place of such; in order."""
+    apart = np.where(np.diff(owner, append=-1) == 0, np.diff(places, append=np.inf), np.inf)
     apart = np.where(apart < 4.0 * POINT, np.inf, apart)  # one place in two panels
-    lines = [np.flatnonzero(owner[:-1] == line) for line in np.unique(owner)]
-    least = [own[apart[own].argmin()] for own in lines if len(own)]
-    least = [i for i in least if np.isfinite(apart[i])]
-    return apart[least], places[least]
+    least = np.minimum.reduceat(apart, np.flatnonzero(np.diff(owner, prepend=-1)))
+    several = np.isfinite(least)
+    return (
+        (float(np.median(least[several])), float(places[apart.argmin()])) if several.any() else (np.inf, 0.0)
+    )
 
 
 def _points(count: int) -> np.ndarray:
