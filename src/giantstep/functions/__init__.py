@@ -4,7 +4,7 @@ from .catalogue import as_function, catalogue
 from .function import Function
 from .hyperplanes import as_planes
 from .properties import crossings, turning_values
-from .several_variables import Joint, as_hyperplanes, target_function
+from .several_variables import Joint, as_hyperplanes, followed, target_function
 
 __all__ = [
     "Function",
@@ -14,6 +14,7 @@ __all__ = [
     "as_planes",
     "catalogue",
     "crossings",
+    "followed",
     "target_function",
     "turning_values",
 ]

@@ -46,28 +46,21 @@ class Joint(Function):
 
     parity = None  # type: ignore[assignment]
 
-    def label_kinks(self) -> tuple[Hyperplane, ...]:
-        """Where the function's sign jumps too."""
-        return self.kinks
+    def splits(self, signs: bool) -> tuple[Hyperplane, ...]:
+        """Where integrals are split: at kinks, and around steep steps; those of its sign, with `signs`."""
+        return self.kinks if signs else distinct((*self.kinks, *self.steep_steps))
 
     def warn_of_curved_signs(self) -> None:
         """Say so if the sign is known to jump where integrals cannot be split."""
 
-    @cached_property
-    def followed(self) -> Followed:
-        """How fast it varies, and the feature, if any, that rules of integration would miss."""
-        return follow_lines(self, self.directions, as_planes(self.splits, self.directions))
 
-    @cached_property
-    def followed_sign(self) -> Followed:
-        """The same for its sign."""
-        planes = as_planes(self.label_kinks(), self.directions)
-        return follow_lines(lambda *z: np.sign(self(*z)), self.directions, planes)
-
-    @property
-    def splits(self) -> tuple[Hyperplane, ...]:
-        """Where integrals are split: at kinks, and around steep steps."""
-        return distinct((*self.kinks, *self.steep_steps))
+@lru_cache(maxsize=256)
+def followed(function: Joint, signs: bool) -> Followed:
+    """How fast a function, or its sign, varies, and the feature, if any, that rules of integration would miss."""
+    planes = as_planes(function.splits(signs), function.directions)
+    return follow_lines(
+        (lambda *z: np.sign(function(*z))) if signs else function, function.directions, planes
+    )
 
 
 def _warn_of_curves(what: str) -> None:
@@ -106,8 +99,8 @@ class JointFormula(Joint):
         planes, curved = hyperplanes(self._tree, self.directions, signs=True)
         return distinct((*self.kinks, *planes)), curved and not self._declared
 
-    def label_kinks(self) -> tuple[Hyperplane, ...]:
-        return self._signs[0]
+    def splits(self, signs: bool) -> tuple[Hyperplane, ...]:
+        return self._signs[0] if signs else super().splits(signs)
 
     def warn_of_curved_signs(self) -> None:
         if self._signs[1]:
@@ -164,16 +157,10 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
     if directions not in (1, count):
         raise ParameterError(f"directions = {directions} does not fit {text!r}, which contains x{count}")
     _check_count(count, text)
-    if re.search(r"\bx\b", text):
-        raise ExpressionError("x is a single direction, x1, x2, ... are several: use one or the other", text)
-    if 0 in named:
-        raise ExpressionError("x0 is no direction; the first is x1", text)
+    tree = parse(text, [f"x{j}" for j in range(1, count + 1)])  # first: errors show the text as it was typed
     if len(named) < count:
         missing = min(set(range(1, count + 1)) - set(named))
         raise ExpressionError(f"x{missing} is missing: number the directions from x1 on, without gaps", text)
-    tree = parse(
-        text, [f"x{j}" for j in range(1, count + 1)]
-    )  # first, so that errors show the text as it was typed
     if count == 1 and not kinks:
         return as_function(re.sub(r"\bx1\b", "x", text))
     return JointFormula(tree, compact(text), count, kinks)

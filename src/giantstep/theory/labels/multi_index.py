@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from ...errors import ParameterError
-from ...functions import Joint, as_planes
+from ...functions import Joint, as_planes, followed
 from ...gaussian import REACH
 from ...gaussian.cuts import Cuts, joint_reach
 from ..layer import Frame
@@ -79,13 +79,12 @@ class SeveralDirections:
 
         Labels ±1 have those of clean labels, with which a test compares, whatever noise blurs their own.
         """
-        kinks = self.function.label_kinks() if self.binary else self.function.splits
-        return as_planes(kinks, self.directions)
+        return as_planes(self.function.splits(self.binary), self.directions)
 
     @cached_property
     def fastest(self) -> float:
         """Bandwidth of the function, or of its sign; an error if rules would miss something of it."""
-        fastest, missed = self.function.followed_sign if self.binary else self.function.followed
+        fastest, missed = followed(self.function, self.binary)
         if missed is not None:
             raise ParameterError(
                 f"target {self.function.name!r} {missed}: integrals over several variables would miss that; use a"
