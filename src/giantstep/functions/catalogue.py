@@ -164,9 +164,7 @@ def _polynomial(numbers: Sequence[float] | np.ndarray) -> Function:
     """The polynomial c0 + c1 x + ..."""
     if np.iscomplexobj(numbers):
         raise ParameterError(f"the polynomial's coefficients {numbers} must be real numbers")
-    coefficients = [float(coefficient) for coefficient in numbers]
-    while coefficients and coefficients[-1] == 0:
-        coefficients.pop()
+    coefficients = np.trim_zeros(np.asarray(numbers, float), "b").tolist()
     if not all(map(math.isfinite, coefficients)) or len(coefficients) > MAX_EXPONENT + 1:
         raise ParameterError(
             f"a polynomial of degree {len(coefficients) - 1} was given; its coefficients must be finite numbers "

@@ -23,7 +23,8 @@ from .chebyshev import through
 WIDTH = 2.0  # of a panel to begin with,
 _NODES = 160  # and its nodes: neighbours are less than 0.02 apart
 _OFFSET = 0.6137  # where panels begin: people put kinks at round numbers, and a panel that ends there cannot see them
-_NEAR = 16.0  # as far out as panels have this width; beyond, it grows with the distance
+# edges, in units of this width; beyond 16, panels are as wide as they are far out
+_OUTWARD = np.concatenate([np.arange(9.0), 8.0 + 2.0 ** np.arange(1, 64)])
 _TAIL = 10  # one in so many coefficients, at the end of a series, must be negligible
 _NEGLIGIBLE = 1e-10  # compared with the function
 _TINY = 1e-6  # the same on a panel that counts as a point
@@ -151,10 +152,7 @@ def narrow_parts(panels: Variation, breakpoints: tuple[float, ...]) -> list[floa
 def panel_edges(breakpoints: tuple[float, ...], far: float, moved: float = 0.0) -> np.ndarray:
     """Where panels begin and end before they are halved."""
     first = _OFFSET + moved
-    out = [first]
-    while out[-1] < far:
-        out.append(out[-1] + max(WIDTH, out[-1] - _NEAR))
-    right = np.asarray(out)
+    right = first + WIDTH * _OUTWARD
     left = 2.0 * first - WIDTH - right
     return np.unique(np.clip(np.concatenate([left, right, breakpoints, [-far, far]]), -far, far))
 
