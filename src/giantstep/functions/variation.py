@@ -61,12 +61,7 @@ class Variation(NamedTuple):
 @lru_cache(maxsize=1024)
 def observe(f: Callable[[Any], Any], breakpoints: tuple[float, ...], far: float) -> Variation:
     """Panels between breakpoints on which a series follows f, for |x| ≤ far."""
-    wide = np.unique([-far, *np.clip(breakpoints, -far, far), far])
-    for edges in (panel_edges(breakpoints, far), wide):
-        panels = follow(lambda x, line: f(x), [edges], np.asarray(breakpoints))
-        if (panels.bandwidth > _OVERHEAD).any():
-            break  # unlike a polynomial, say: nothing happens to that on the scale of these panels
-    return panels
+    return follow(lambda x, line: f(x), [panel_edges(breakpoints, far)], np.asarray(breakpoints))
 
 
 def follow(
