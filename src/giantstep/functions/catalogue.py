@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from .expression import MAX_EXPONENT, compact, expand, parse
 from .function import Function
 from .names import DEFINITIONS, PARAMETERS, canonical, unknown
 from .program import Program
-from .tree import Node, X, horner, postorder
+from .tree import ZERO, Node, X, add, const, mul, postorder
 
 DERIVATIVE_PREFIX = "d/dx "
 MAX_NODES = (
@@ -171,7 +171,10 @@ def _polynomial(numbers: Sequence[float] | np.ndarray) -> Function:
             f"and its degree at most {MAX_EXPONENT}"
         )
     spec = "poly:" + (",".join(map(written, coefficients)) or "0")
-    return Formula(horner(tuple(coefficients), X), spec, shortened(spec))
+    horner = reduce(
+        lambda rest, c: add(const(c), mul(X, rest)), reversed(coefficients), ZERO
+    )  # c0 + x (c1 + x (...))
+    return Formula(horner, spec, shortened(spec))
 
 
 def _expression(text: str) -> Function:

@@ -34,19 +34,15 @@ _ALONG = np.linspace(-12.0, 12.0, 256)  # and places on each, between neighbours
 def hyperplanes(root: Node, variables: int, signs: bool = False) -> tuple[tuple[Hyperplane, ...], bool]:
     """The kinks and jumps of a function (of its sign, with `signs`), and whether there are curved ones besides."""
     parts = [breaks_at(node) for node in postorder(root)] + [root if signs else None]
-    cuts: list[Hyperplane] = []
-    curved = False
-    for factor in {factor: None for part in parts if part is not None for factor in _factors(part)}:
-        planes, others = _zeros(factor, variables)
-        cuts += planes
-        curved |= others
-    found = distinct(cuts)
-    if len(found) > MAX_BREAKPOINTS:
+    factors = {factor: None for part in parts if part is not None for factor in _factors(part)}
+    found = [_zeros(factor, variables) for factor in factors]
+    planes = distinct(plane for planes, _ in found for plane in planes)
+    if len(planes) > MAX_BREAKPOINTS:
         raise ParameterError(
             f"the function kinks or jumps on more than {MAX_BREAKPOINTS} hyperplanes; use a smooth function, or one"
             " that breaks less often"
         )
-    return found, curved
+    return planes, any(curved for _, curved in found)
 
 
 def steep_steps(root: Node, variables: int) -> tuple[Hyperplane, ...]:

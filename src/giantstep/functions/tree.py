@@ -156,11 +156,3 @@ def select(condition: Node, a: Node, b: Node) -> Node:
     if is_const(b, 0) and is_const(a, 1):
         return condition
     return Node("select", (condition, a, b))
-
-
-def horner(coefficients: tuple[float, ...], argument: Node) -> Node:
-    """The polynomial c0 + c1 x + c2 x² + ... of a node, by Horner's rule."""
-    result = ZERO
-    for coefficient in reversed(coefficients):
-        result = add(const(coefficient), mul(argument, result))
-    return result

@@ -200,8 +200,8 @@ def follow_lines(f: Callable[..., Any], directions: int, planes: tuple[np.ndarra
         fastest = max(fastest, float(bandwidth.max()))
         if fastest > _FASTEST[directions]:
             worst = int(np.where(bandwidth > _FASTEST[directions], power, 0.0).argmax())
-            scale, place = panels.scale[worst], panels.middle[worst]
-            return Followed(fastest, f"varies on a scale of {scale:.1g} along x{j + 1}, near {place:.2g}")
+            place = f"{panels.scale[worst]:.1g} along x{j + 1}, near {panels.middle[worst]:.2g}"
+            return Followed(fastest, f"varies on a scale of {place}")
         gap, place = _closest(panels.middle[point], panels.owner[point]) if point.any() else (np.inf, 0.0)
         if gap < _CLOSEST:
             missed = (
@@ -228,10 +228,9 @@ def _along(
         return f(*place[:j], x, *place[j:])
 
     panels = follow(on_line, edges, at.reshape(-1), _LINE_NODES, _LINE_CROWD, POINT)
-    if crossed.any():
-        half = 0.5 * (panels.right - panels.left)
-        distance = np.abs(at[panels.owner] - panels.middle[:, None]).min(axis=1)
-        panels.bandwidth[panels.bandwidth * np.maximum(distance, half) < _GRADED] = 0.0
+    half = 0.5 * (panels.right - panels.left)
+    distance = np.abs(at[panels.owner] - panels.middle[:, None]).min(axis=1, initial=1e300)
+    panels.bandwidth[panels.bandwidth * np.maximum(distance, half) < _GRADED] = 0.0
     return panels
 
 

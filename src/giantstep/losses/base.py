@@ -154,8 +154,8 @@ class Loss:
     @cached_property
     def bends(self) -> tuple[float, ...]:
         """Residuals y - f at which the derivative bends or jumps; none of a loss of y·f, whose labels are two atoms."""
-        at_rest = self.breaks(0.0, np.zeros(())) if self.residual else np.empty(0)
-        return tuple(sorted({-float(z) for z in at_rest.reshape(-1)}))
+        at_rest = self.bent_outputs(np.zeros(()), np.zeros(())) if self.residual else []
+        return tuple(sorted({-float(z) for z, _ in at_rest}))
 
     @property
     def spec(self) -> str:

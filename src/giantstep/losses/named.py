@@ -49,13 +49,12 @@ class Clipped(Loss):
         return -y * self._force(1 - y * z) if self.margin else -self._force(y - z)
 
     def _force(self, s: Any) -> Any:
-        """dℓ/ds; where it jumps, at s = 0, the value nearest to 0."""
+        """dℓ/ds; 0 where it jumps, at s = 0."""
         xp = _namespace(s)
         if self.a > 0:
             return xp.clip(s / self.a, self.low, self.high)
-        rest = min(max(0.0, self.low), self.high)
         flat = 0.0 * s
-        return xp.where(s > 0, flat + self.high, xp.where(s < 0, flat + self.low, flat + rest))
+        return xp.where(s > 0, flat + self.high, xp.where(s < 0, flat + self.low, flat))
 
     def score(self, y: Any, omega: np.ndarray, V: np.ndarray) -> Score:
         along = (1.0 - y * omega if self.margin else y - omega) / (self.a + V)
