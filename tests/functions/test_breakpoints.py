@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import giantstep as gs
 from giantstep.errors import GiantstepWarning, ParameterError
-from giantstep.functions import Function, as_function, target_function
+from giantstep.functions import Function, as_function, followed, target_function
 from giantstep.functions.breakpoints import RANGE
 
 ROUNDING = 4 * np.finfo(float).eps
@@ -130,6 +130,22 @@ def test_functions_of_several_variables_kink_on_the_known_hyperplanes(text, plan
     assert len(found) == len(planes)
     for (normal, offset), plane in zip(found, planes, strict=True):
         np.testing.assert_allclose((*normal, offset), plane, atol=1e-14)
+
+
+def test_signs_have_their_jumps_besides_the_kinks():
+    function = target_function("where(x1 > 0, x2 - 1, -x2)")
+    assert [offset for _, offset in function.splits(signs=False)] == [0.0]
+    np.testing.assert_allclose(
+        [(*normal, offset) for normal, offset in function.splits(signs=True)],
+        [(0, 1, 0), (0, 1, 1), (1, 0, 0)],
+        atol=1e-14,
+    )
+
+
+def test_only_the_sign_of_labels_is_followed():
+    function = target_function("x1*(2 + sin(900*x2))")
+    assert "varies on a scale of" in followed(function, signs=False).missed
+    assert followed(function, signs=True).missed is None
 
 
 @pytest.mark.parametrize("text", ["abs(x1**2 + x2**2 - 1)", "max(x1*x2, x2**3)"])

@@ -109,6 +109,12 @@ def test_slopes_of_scores_jump_where_breaks_are(name: str):
         assert np.all(np.abs(left - right) > 0.9 * np.maximum(left, right)), (V, y)
 
 
+def test_a_loss_of_ones_own_breaks_where_that_of_the_catalogue_does():
+    for V, y in ((0.3, 1.0), (40.0, -1.0)):
+        breaks = [np.sort(LOSSES[name].breaks(y, np.array(V))) for name in ("own hinge", "hinge")]
+        np.testing.assert_allclose(*breaks, rtol=1e-12)
+
+
 stiffness = st.floats(-9.0, 8.0).map(lambda k: 10.0**k)
 field = st.floats(-50.0, 50.0)
 

@@ -24,7 +24,6 @@ _DIGITS = 10  # in which two tangent planes of one hyperplane agree
 _STEEP = 2.0  # slope, over a step's width, from which on the usual rules would need many nodes
 RIMS = np.array([-6.0, -2.5, 0.0, 2.5, 6.0])  # where a steep step is cut out, in units of its width
 _TINY = 1e-9
-_GENERIC = np.array([1.0, 0.6180, 0.3247, 0.1591])  # a direction along which no hyperplane is likely to lie
 _ACCIDENT = 2  # points of a curved surface may have one tangent plane, nearly
 _NEAR = 6.0  # distance from 0 up to which many lines meet a hyperplane
 _LINES = 64  # that are followed through space,
@@ -51,9 +50,9 @@ def steep_steps(root: Node, variables: int) -> tuple[Hyperplane, ...]:
     for node in postorder(root):
         width = ELEMENTARY[node.op].width if node.op in ELEMENTARY else None
         if width is not None:
-            affine, others = _shared(_tangents(node.args[0], z))
+            affine, _ = _shared(_tangents(node.args[0], z))
             steep = np.linalg.norm(affine[:, :-1], axis=1) > _STEEP * width
-            cuts += [(n, c + width * r) for *n, c in affine[steep & (not others)] for r in RIMS]
+            cuts += [(n, c + width * r) for *n, c in affine[steep] for r in RIMS]
     return distinct(cuts)
 
 
@@ -82,7 +81,6 @@ def _zeros(node: Node, variables: int) -> tuple[list[Hyperplane], bool]:
     with np.errstate(all="ignore"):
         planes /= np.linalg.norm(planes[:, :-1], axis=1, keepdims=True)
     planes = planes[np.isfinite(planes).all(axis=1)]  # where a part jumps past 0, it breaks itself
-    planes[planes[:, :-1] @ _GENERIC[:variables] < 0.0] *= -1.0
     planes, others = _shared(planes)
     return [(tuple(n), c) for *n, c in planes.tolist()], others
 
