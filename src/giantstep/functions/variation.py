@@ -237,7 +237,6 @@ def _along(
 def _closest(places: np.ndarray, owner: np.ndarray) -> tuple[float, float]:
     """The distance within which half the lines that have several places have two, and a place of such; in order."""
     apart = np.where(np.diff(owner, append=-1) == 0, np.diff(places, append=np.inf), np.inf)
-    apart = np.where(apart < 4.0 * POINT, np.inf, apart)  # one place in two panels
     least = np.minimum.reduceat(apart, np.flatnonzero(np.diff(owner, prepend=-1)))
     several = np.isfinite(least)
     return (
