@@ -165,6 +165,11 @@ class Function:
         return self._parity or observed_parity(self, self.breakpoints)
 
     @property
+    def has_spec(self) -> bool:
+        """Whether `spec` is there to be used."""
+        return self._spec is not None
+
+    @property
     def spec(self) -> str:
         """Text from which `as_function` makes this function again; a user's callable has none."""
         if self._spec is None:

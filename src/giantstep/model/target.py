@@ -91,7 +91,7 @@ class Target(Description):
             function = target_function("sign" if logistic else self.function, self.directions, self.kinks)
         scale = 1.0 if logistic and self.scale is None else self.scale
         self.__dict__.update(function=function, directions=function.directions, scale=scale)
-        takes_scale = function.directions > 1 or function == target_function("sign")
+        takes_scale = function.directions > 1 or (function.has_spec and function.spec == "sign")
         if self.scale is not None and not takes_scale:
             raise ParameterError(
                 f"scale = {self.scale:g} is for the target 'logistic', which has labels +1 with probability"
