@@ -52,6 +52,16 @@ def test_learning_rate_and_penalty_are_stationary_together():
     assert float(around.isel(eta=2, lam=2)) == pytest.approx(best["best_error"].values[0], rel=1e-9)
 
 
+def test_a_budget_may_have_a_dimension_of_its_own_and_steps_a_grid():
+    budget = xr.DataArray([2.0, 4.0], dims="run", coords={"run": ["few", "many"]})
+    scan = {"eta": [1.0, 2.0, 4.0], "split": [0.3, 0.5, 0.7]}
+    net = gs.Network("tanh", eta=1.0, alpha0=1.0, steps=[1, 2])
+    best = gs.tune(net, SIN, budget=budget, lam=0.1, over=("eta", "split"), bulk="isotropic", scan=scan)
+    assert best["best_error"].sizes == {"run": 2, "steps": 2}
+    total = best["best_alpha0"] * best["steps"] + best["best_alpha"]
+    np.testing.assert_allclose(total, [[2.0, 2.0], [4.0, 4.0]], rtol=1e-12)
+
+
 def test_a_budget_is_divided_to_the_best_effect():
     """Against a grid search over the division, at the optimal learning rate and penalty found."""
     net, y = SMOOTH
@@ -126,7 +136,7 @@ def test_an_interruption_keeps_the_scan_and_what_is_polished():
 
     def impatient(share):
         shares.append(share)
-        if max(shares) > 0.8 > shares[-2]:  # the scan takes one half, and each of three optima a sixth
+        if max(shares) > 0.6 > shares[-2]:  # the scan takes one half, and each of three optima a sixth
             raise KeyboardInterrupt
 
     with pytest.warns(gs.GiantstepWarning, match=r"interrupted: 2 of 3 optima"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
@@ -13,6 +13,7 @@ from ..answers.grid import Grid
 from ..answers.provenance import provenance
 from ..errors import ParameterError
 from ..functions.chebyshev import through
+from ..losses import Loss, square
 from ..model.description import Model
 from ..model.network import Network
 from ..model.target import Target
@@ -53,7 +54,7 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
     def all_bounds(eta: np.ndarray, tolerance: float) -> dict[str, np.ndarray]:
         """Every bound at learning rates [settings, n]."""
         repeated = {name: np.repeat(values, eta.shape[1]) for name, values in flat.items()}
-        found = evaluate(_posed(model, target, repeated, eta.reshape(-1), bulk), tolerance)
+        found = evaluate(posed_at(model, target, repeated | {"eta": eta.reshape(-1)}, bulk), tolerance)
         return {name: values.reshape(eta.shape) for name, values in found.items()}
 
     unit = rate_of_unit_spike(model, target, flat)[:, None]
@@ -75,7 +76,7 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
     ends = np.abs(where[..., None] - log_eta[..., [0, -1]]).min(axis=(0, -1)) < _AT_END
     variables["at_end"] = (grid.dims, np.reshape(ends, grid.shape))
     variables["linear"] = ((), np.asarray(linear_error(target)))
-    law = _posed(model, target, flat, 0.0 * flat["beta"], bulk).law.name
+    law = posed_at(model, target, flat | {"eta": 0.0}, bulk).law.name
     return grid.dataset(variables, provenance("bounds", model, target, bulk=law) | {"over": over})
 
 
@@ -114,20 +115,26 @@ def _lowest(series: np.ndarray) -> float:
 def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]) -> np.ndarray:
     """The η of r = 1 at α0, β and the target's numbers [U]; without a spike β, so that c at least is of order one."""
     first_step = evolve(net, steps=None)
-    names = ("alpha0", "beta", *target.numbers())
-    problem = _posed(first_step, target, {name: flat[name] for name in names}, flat["beta"])
+    problem = posed_at(first_step, target, flat | {"eta": flat["beta"]})
     values = np.asarray(problem.merging.letters.values)
     found = by_letter(problem.first_layers.layer, values).r[:, np.abs(values).argmax()]
     per_rate = np.broadcast_to(np.abs(found), flat["beta"].shape)
     return flat["beta"] / np.where(per_rate > _NO_SPIKE, per_rate, 1.0)
 
 
-def _posed(
-    net: Network, target: Target, flat: dict[str, np.ndarray], eta: np.ndarray, bulk: str | None = None
+def posed_at(
+    model: Model,
+    target: Target,
+    values: Mapping[str, Any],
+    bulk: str | None = None,
+    loss: Loss = square,
 ) -> Problem:
-    """The problem at settings [U] of the network's and the target's numbers, all along one dimension."""
+    """The problem at points [P] of a model's numbers, the target's and the readout's, each a number or [P]."""
     import xarray as xr
 
-    zipped = {name: xr.DataArray(values, dims="setting") for name, values in ({"eta": eta} | flat).items()}
-    model = evolve(net, **{name: zipped[name] for name in net.numbers()})
-    return pose(model, target.moved(**{name: zipped[name] for name in target.numbers()}), Grid(zipped), bulk)
+    along = {
+        name: xr.DataArray(value, dims="point") if np.ndim(value) else value for name, value in values.items()
+    }
+    model = model.moved(**{name: along[name] for name in model.numbers()})
+    target = target.moved(**{name: along[name] for name in target.numbers()})
+    return pose(model, target, Grid(along), bulk, loss)

@@ -114,18 +114,23 @@ def learned_function(
 
 def places_of(x: Any, directions: int) -> list[xr.DataArray]:
     """Projections on the target's first directions, each with a dimension of its own: `x`, or `x1`, `x2`, ..."""
-    import xarray as xr
-
     several = isinstance(x, tuple)
     if several and not 1 <= len(x) <= directions:
         raise ParameterError(f"x has projections on {len(x)} directions, and the target has {directions}")
     found = []
     for i, one in enumerate(x if several else (x,), start=1):
         name = f"x{i}" if several else "x"
-        at = parameter(name, one)
-        at = at if type(at).__name__ == "DataArray" else xr.DataArray(at, dims=(name,)[: np.ndim(at)])
-        found.append(at.rename(name))
+        found.append(labelled(name, parameter(name, one)).rename(name))
     return found
+
+
+def labelled(name: str, values: Any) -> xr.DataArray:
+    """Values with dimensions: their own, or the one of their name."""
+    import xarray as xr
+
+    if type(values).__name__ == "DataArray":
+        return values
+    return xr.DataArray(values, dims=(name,)[: np.ndim(values)])
 
 
 def conditional_mean(

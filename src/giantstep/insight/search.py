@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import GiantstepWarning, ParameterError
-from ..losses import Loss, square
+from ..losses import Loss
 from ..model.checks import parameter
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target
-from ..theory.predict import predicted
-from ..theory.status import REAL_SIZE
-from .bounds_over import rate_of_unit_spike
-
-if TYPE_CHECKING:
-    import xarray as xr
+from ..theory.engine import solve
+from ..theory.predict import usual_tolerance
+from ..theory.status import FAILED
+from .bounds_over import posed_at, rate_of_unit_spike
 
 _SCAN = {
     "lam": np.geomspace(1e-5, 1e3, 25),
@@ -73,7 +72,6 @@ class Optimum(NamedTuple):
 
     x: np.ndarray
     error: float
-    sized: float  # the error at a usual size, where it is that of the limit
     slope: np.ndarray  # d error/d ln x; NaN where it was not asked for
 
     def stationarity(self, axes: list[np.ndarray]) -> tuple[float, bool]:
@@ -83,103 +81,65 @@ class Optimum(NamedTuple):
         return float((np.abs(self.slope) * ~at_end).max() / self.error), bool(at_end.any())
 
 
+@dataclass(frozen=True)
 class Objective:
-    """error(at, x): `at` are the values of a grid point, x those of the parameters named in `over`."""
+    """The error of a model, to be minimised over some of its parameters and the readout's."""
 
-    def __init__(
-        self,
-        model: Network | SpikedRF,
-        target: Target,
-        over: tuple[str, ...],
-        landscape: xr.DataArray,
-        bulk: str | None,
-        loss: Loss = square,
-        error: str = "test_error",
-    ):
-        self._model, self._target, self._over, self._loss, self._name = model, target, over, loss, error
-        derived = {"alpha0", "alpha"} if "split" in over else set()
-        names = {*model.numbers(), *target.numbers(), "steps", "alpha", "lam", "d", "budget"} - derived
-        self.fixed = [name for name in map(str, landscape.coords) if name in names.difference(over)]
-        self.bulk = str(landscape.attrs.get("bulk", bulk or "isotropic"))
+    model: Network | SpikedRF
+    target: Target
+    over: tuple[str, ...]
+    bulk: str
+    loss: Loss
+    error: str
 
-    def minimise(
-        self, at: dict[str, float], start: np.ndarray, low: np.ndarray, high: np.ndarray, scale: float
-    ) -> Optimum:
-        """The least error in a box around `start`, searched in ln x; `scale` is about the error there."""
-        from scipy.optimize import minimize
-
-        def relative(y: np.ndarray) -> tuple[float, np.ndarray]:
-            error, slope = self.error_and_slope(at, np.exp(y))
-            return min(error / scale, _FAILED), slope / scale
-
-        options = {"ftol": 0.0, "gtol": _STANDS_STILL}
-        bounds = list(zip(np.log(low), np.log(high), strict=True))
-        result = minimize(
-            relative, np.log(start), jac=True, method="L-BFGS-B", bounds=bounds, options=options
-        )
-        if result.fun == _FAILED:  # the start itself fails
-            return Optimum(start, np.inf, np.inf, np.zeros(len(start)))
-        x, error = np.clip(np.exp(result.x), low, high), scale * float(result.fun)
-        return Optimum(x, error, self._at_usual_size(at, x, error), scale * result.jac)
-
-    def error(self, at: dict[str, float], x: np.ndarray) -> float:
-        """The error as `predict` has it; infinite where it fails."""
-        return float(self._errors(at, np.asarray(x, float)[None])[0])
-
-    def error_and_slope(self, at: dict[str, float], x: np.ndarray) -> tuple[float, np.ndarray]:
-        """The error and its derivatives with respect to ln x; infinite where it fails."""
-        moves = [np.zeros(len(x)), *(steps * axis for axis in np.eye(len(x)) for steps in _DIFFERENCE)]
-        found = self._errors(at, x * np.exp(_STEP * np.array(moves)))
-        if not np.all(np.isfinite(found)):
-            return np.inf, np.zeros(len(x))
-        return float(found[0]), found[1:].reshape(len(x), -1) @ np.array(list(_DIFFERENCE.values())) / _STEP
-
-    def _at_usual_size(self, at: dict[str, float], x: np.ndarray, error: float) -> float:
-        """The error at a usual size; the same, where a size is given."""
-        return error if np.isfinite(at.get("d", np.inf)) else self.error(at | {"d": REAL_SIZE}, x)
-
-    def _errors(self, at: dict[str, float], points: np.ndarray) -> np.ndarray:
-        """Those of several points [P, n]; infinite where they fail."""
-        import xarray as xr
-
-        values: dict[str, Any] = at | {
-            name: xr.DataArray(points[:, i], dims="point") for i, name in enumerate(self._over)
-        }
+    def errors(self, at: Mapping[str, Any], x: np.ndarray) -> np.ndarray:
+        """The error at points x [n, P] of the parameters in `over`, [P]; infinite where it fails. `at` has all others,
+        each a number or [P]."""
+        values = {**at, **dict(zip(self.over, x, strict=True))}
         if "split" in values:
-            values["alpha0"] = values["split"] * values["budget"] / max(1.0, values.get("steps", 1.0))
+            values["alpha0"] = values["split"] * values["budget"] / np.maximum(1.0, values.get("steps", 1.0))
             values["alpha"] = (1.0 - values["split"]) * values["budget"]
-        numbers = {name: values[name] for name in (*self._model.numbers(), "steps") if name in values}
-        fixed = {name: at[name] for name in numbers if name in at}
-        model = self._model.at(**fixed).moved(**{k: v for k, v in numbers.items() if k not in at})
-        target = self._target.at(**{name: values[name] for name in self._target.numbers()})
-        readout = {name: values[name] for name in ("alpha", "lam", "d") if name in values}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)
-            found = predicted(model, target, bulk=self.bulk, loss=self._loss, throw=False, **readout)
-        return np.nan_to_num(found[self._name].values, nan=np.inf)
+            problem = posed_at(self.model, self.target, values, self.bulk, self.loss)
+            answers = solve(problem, usual_tolerance(problem))
+        failed = FAILED[answers["code"]] | np.isnan(answers[self.error])
+        return np.where(failed, np.inf, answers[self.error]).reshape(-1)
+
+    def minimise(self, at: Mapping[str, float], start: Optimum, axes: list[np.ndarray]) -> Optimum:
+        """The least error within the scanned ranges, searched from a start in ln x."""
+        from scipy.optimize import minimize
+
+        n = len(start.x)
+        moves = np.concatenate([np.zeros((n, 1)), _STEP * np.kron(np.eye(n), list(_DIFFERENCE))], axis=1)
+
+        def relative(y: np.ndarray) -> tuple[float, np.ndarray]:
+            found = self.errors(at, np.exp(y[:, None] + moves)) / start.error
+            if not np.all(np.isfinite(found)):
+                return _FAILED, np.zeros(n)
+            return min(found[0], _FAILED), found[1:].reshape(n, -1) @ list(_DIFFERENCE.values()) / _STEP
+
+        low, high = np.array([[axis[0], axis[-1]] for axis in axes]).T
+        result = minimize(
+            relative,
+            np.log(start.x),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=list(zip(np.log(low), np.log(high), strict=True)),
+            options={"ftol": 0.0, "gtol": _STANDS_STILL},
+        )
+        error = start.error * float(result.fun) if result.fun < _FAILED else np.inf  # even at the start
+        return Optimum(np.clip(np.exp(result.x), low, high), error, start.error * result.jac)
 
 
-def polished(
-    values: np.ndarray,
-    axes: list[np.ndarray],
-    at: dict[str, float],
-    objective: Objective,
-    report: Callable[[float], None],
-) -> Optimum:
-    """The least error within the scanned ranges, from the best local minima of a scan."""
-    low, high = np.array([[axis[0], axis[-1]] for axis in axes]).T
-    found: list[Optimum] = []
-    starts = _local_minima(values)[:_STARTS]
-    for start in starts:
-        first = np.array([axis[i] for axis, i in zip(axes, start, strict=True)])
-        found.append(objective.minimise(at, first, low, high, float(values[tuple(start)])))
-        report(len(found) / len(starts))
-    return min(found, key=lambda optimum: optimum.error)
-
-
-def _local_minima(values: np.ndarray) -> np.ndarray:
-    """Indices [n, axes] of points no higher than their neighbours along any axis or diagonal, best first."""
+def local_minima(values: np.ndarray, axes: list[np.ndarray]) -> list[Optimum]:
+    """The best points of a scan that are no higher than their neighbours along any axis or diagonal, best first."""
     from scipy.ndimage import minimum_filter
 
-    lowest = np.isfinite(values) & (values <= minimum_filter(values, size=3, mode="nearest"))
-    return np.argwhere(lowest)[np.argsort(values[lowest], kind="stable")]
+    lowest = np.argwhere(values <= minimum_filter(values, size=3, mode="nearest"))
+    best = lowest[np.argsort(values[tuple(lowest.T)], kind="stable")][:_STARTS]
+    places = [np.array([axis[i] for axis, i in zip(axes, at, strict=True)]) for at in best]
+    return [
+        Optimum(x, float(values[tuple(at)]), np.full(len(x), np.nan))
+        for x, at in zip(places, best, strict=True)
+    ]

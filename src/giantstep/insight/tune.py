@@ -12,18 +12,19 @@ from attrs import evolve
 
 from ..answers.provenance import provenance
 from ..answers.quantities import describe
-from ..errors import GiantstepWarning, LimitWarning, ParameterError, refused, shown, warn
+from ..errors import GiantstepWarning, LimitWarning, ParameterError, shown, warn
 from ..losses import Loss, as_loss
 from ..model.arguments import checked_arguments
-from ..model.checks import one_of, texts
+from ..model.checks import allow, one_of, texts
 from ..model.network import Network
 from ..model.spiked import SpikedRF
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.predict import predict
 from ..theory.status import NOTABLE, REAL_SIZE
+from .learned import labelled
 from .reference.explain import beside
-from .search import Objective, Optimum, polished, ranges
+from .search import Objective, Optimum, local_minima, ranges
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,10 +37,10 @@ _SCANNED = 1e-6  # tolerance of the scan,
 _ROUGHLY = 0.1
 
 
-def _ranges(name: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise refused(name, value, "is not allowed: it must be a dictionary, such as {'lam': [0.01, 0.1, 1]}")
-    return value
+_ranges = allow(
+    lambda value: isinstance(value, Mapping),
+    "is not allowed: it must be a dictionary, such as {'lam': [0.01, 0.1, 1]}",
+)
 
 
 @checked_arguments(over=texts, scan=_ranges, error=one_of("test_error", "test_error_01"))
@@ -126,83 +127,106 @@ def tune(
     _check(model, over, alpha, budget, lam)
     error = _minimised(error, target, loss)
     axes = ranges(model, target, over, budget, loss, dict(scan or {}))
-    every, over = over, tuple(name for name in over if name != "steps")  # each number of steps by itself
-    half = None if progress is None else lambda share: progress(0.5 * share)  # the rest is polishing
-    landscape = _landscape(model, target, axes, alpha, budget, lam, loss, error, bulk, d, half)
-    if "steps" in every:
-        model = evolve(model, steps=axes["steps"])
-    objective = Objective(model, target, over, landscape, bulk, loss, error)
-    others = [dim for dim in landscape.dims if dim not in over]
-    scanned = landscape.transpose(*others, *over)
-    sizes = [scanned.sizes[dim] for dim in others]
-    names = ["best_error", *(f"best_{name}" for name in over), "slope", "at_end"]
-    columns = {name: np.empty(sizes) for name in names}
-    sized = np.full(sizes, np.nan)  # the best error at a usual size, where it is that of the limit
-    grids, interrupted = [axes[name] for name in over], False
-
-    def report(done: int) -> Callable[[float], None]:
-        """What is to hear which share of the next optimum is polished, where so many are there."""
-        total = columns["slope"].size
-        return lambda share: None if progress is None else progress(0.5 + 0.5 * (done + share) / total)
-
-    for done, index in enumerate(np.ndindex(*sizes)):
-        point = scanned.isel(dict(zip(others, index, strict=True)))
-        at = {name: float(point[name]) for name in objective.fixed}
-        lowest = np.unravel_index(np.argmin(point.values), point.shape)
-        where = np.array([grid[i] for grid, i in zip(grids, lowest, strict=True)])
-        best = Optimum(where, float(point.values[lowest]), np.nan, np.full(len(over), np.nan))
-        try:
-            if not interrupted and np.isfinite(best.error):
-                best = polished(point.values, grids, at, objective, report(done))
-        except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
-            interrupted = True
-        sized[index] = best.sized
-        for name, value in zip(names, [best.error, *best.x, *best.stationarity(grids)], strict=True):
-            columns[name][index] = value
-        report(done)(1.0)
-    if interrupted:
-        unpolished = int(np.isnan(columns["slope"]).sum())
-        warn(
-            f"interrupted: {unpolished} of {columns['slope'].size} optima are the best of the scan, not polished (their"
-            " slope is nan)",
-        )
-    _remark(columns["best_error"], sized)
-    scanned.attrs = describe("landscape" if error == "test_error" else error)
-    found = scanned.to_dataset(name="landscape").assign(
-        {
-            name: (others, values if name != "at_end" else values.astype(bool))
-            for name, values in columns.items()
-        }
-    )
-    if "split" in over:
-        samples, share = found["budget"], found["best_split"]
-        batches = found["steps"] if "steps" in found.coords else 1.0
-        found = found.assign(best_alpha0=share * samples / batches, best_alpha=(1 - share) * samples)
-        found = found.drop_vars(["alpha0", "alpha"], errors="ignore")
-    if "steps" in every:
+    options = {"lam": lam, "loss": loss, "bulk": bulk, "d": d}
+    found = _optima(model, target, axes, alpha, budget, error, options, progress or (lambda share: None))
+    if "steps" in over:
         found = best_number(found)
-    if "split" in over and isinstance(model, Network):
-        without = evolve(model, eta=0.0, alpha0=0.0, steps=None)
-        scan = {name: values for name, values in axes.items() if name == "lam"}
-        settings = {"loss": loss, "error": error, "bulk": bulk, "d": d, "scan": scan}
-        found = _or_no_step(found, without, target, lam, settings)
+    if "split" in over:
+        found = _or_no_step(found, model, target, axes, error, options)
     if model.takes_steps:
         found = found.assign(beside(found, target, error))
-    attrs = provenance("tune", model, target, loss=loss.name, error=error, bulk=objective.bulk)
-    attrs |= {"interrupted": 1} if interrupted else {}
-    return found.assign_attrs(attrs, over=" ".join(every))
+    attrs = provenance("tune", model, target, loss=loss.name, error=error, bulk=found.attrs["bulk"])
+    return found.assign_attrs(attrs, over=" ".join(over))
+
+
+def _optima(
+    model: Network | SpikedRF,
+    target: Target,
+    axes: dict[str, np.ndarray],
+    alpha: Any,
+    budget: Any,
+    error: str,
+    options: dict[str, Any],
+    progress: Callable[[float], None],
+) -> xr.Dataset:
+    """The landscape, and the optimum at every point of the grid of the others; each number of steps by itself."""
+    over = tuple(name for name in axes if name != "steps")
+    grids = [axes[name] for name in over]
+    scanned = _landscape(
+        model, target, axes, alpha, budget, error, options, lambda share: progress(0.5 * share)
+    )
+    others = [dim for dim in scanned.dims if dim not in over]
+    scanned = scanned.transpose(*others, *over)
+    sizes = [scanned.sizes[dim] for dim in others]
+    model = evolve(model, steps=axes["steps"]) if "steps" in axes else model
+    objective = Objective(model, target, over, scanned.attrs["bulk"], options["loss"], error)
+    at: dict[tuple[int, ...], dict[str, float]] = {}  # what is fixed at each point,
+    starts: dict[tuple[int, ...], list[Optimum]] = {}  # and where to begin there
+    for index in np.ndindex(*sizes):
+        numbers = [one for one in scanned[index].coords.values() if one.ndim == 0 and one.dtype.kind in "fi"]
+        at[index] = {str(one.name): float(one) for one in numbers}
+        starts[index] = local_minima(scanned.values[index], grids)
+    tasks = [(index, start) for index in starts for start in starts[index] if np.isfinite(start.error)]
+    best: dict[tuple[int, ...], Optimum] = {}
+    interrupted = False
+    try:
+        for done, (index, start) in enumerate(tasks, start=1):
+            optimum = objective.minimise(at[index], start, grids)
+            best[index] = min(best.get(index, optimum), optimum, key=lambda one: one.error)
+            progress(0.5 + 0.5 * done / len(tasks))
+    except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
+        interrupted = True
+    optima = [best.get(index, starts[index][0]) for index in starts]
+    every = {name: np.array([one[name] for one in at.values()]) for name in next(iter(at.values()))}
+    d = every.get("d", np.inf)
+    sized = objective.errors(
+        every | {"d": np.where(np.isinf(d), REAL_SIZE, d)}, np.array([one.x for one in optima]).T
+    )
+    columns = np.array([[one.error, *one.x, *one.stationarity(grids)] for one in optima]).T
+    names = ["best_error", *map("best_{}".format, over), "slope", "at_end"]
+    found = scanned.assign_attrs(describe("landscape" if error == "test_error" else error)).to_dataset(
+        name="landscape"
+    )
+    found = found.assign(
+        {name: (others, values.reshape(sizes)) for name, values in zip(names, columns, strict=True)}
+    )
+    found["at_end"] = found["at_end"].astype(bool)
+    found.attrs["bulk"] = objective.bulk
+    _remark(columns[0], sized)
+    if interrupted:
+        unpolished = int(np.isnan(found["slope"]).sum())
+        warn(
+            f"interrupted: {unpolished} of {len(optima)} optima are the best of the scan, not polished (their slope is"
+            " nan)",
+        )
+        found.attrs["interrupted"] = 1
+    progress(1.0)
+    if "split" not in over:
+        return found
+    samples, share = found["budget"], found["best_split"]
+    batches = found["steps"] if "steps" in found.coords else 1.0
+    found = found.assign(best_alpha0=share * samples / batches, best_alpha=(1 - share) * samples)
+    return found.drop_vars(["alpha0", "alpha"], errors="ignore")
 
 
 def _or_no_step(
-    found: xr.Dataset, without: Network, target: Target, lam: Any, settings: dict[str, Any]
+    found: xr.Dataset,
+    model: Network | SpikedRF,
+    target: Target,
+    axes: dict[str, np.ndarray],
+    error: str,
+    options: dict[str, Any],
 ) -> xr.Dataset:
     """The optima, or those of all samples in the readout where that is better."""
-    samples, error = found["budget"].reset_coords(drop=True), settings["error"]
-    if "best_lam" in found:
-        bare = tune(without, target, alpha=samples, **settings).drop_dims("lam")
+    samples = found["budget"].reset_coords(drop=True)
+    without = evolve(model, eta=0.0, alpha0=0.0, steps=None)
+    if "lam" in axes:
+        only = {"lam": axes["lam"]}
+        bare = _optima(without, target, only, samples, None, error, options, lambda share: None).drop_dims(
+            "lam"
+        )
     else:
-        options = {name: settings[name] for name in ("loss", "bulk", "d")}
-        bare = predict(without, target, alpha=samples, lam=lam, throw=False, **options)
+        bare = predict(without, target, alpha=samples, throw=False, **options)
         bare = bare[[error]].rename({error: "best_error"})
     bare = bare.drop_vars([name for name in bare.coords if name not in bare.dims])
     zeros = dict.fromkeys(("best_split", "best_alpha0", "best_eta", "best_steps"), 0.0)
@@ -215,8 +239,8 @@ def _or_no_step(
 
 def _remark(best: np.ndarray, sized: np.ndarray) -> None:
     """Warn of optima that real networks do not have: once, with the numbers of the worst."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gap = np.nan_to_num(np.abs(best / sized - 1.0))
+    known = np.isfinite(best)
+    gap = np.where(known, np.abs(np.where(known, best, 1.0) / sized - 1.0), 0.0)
     if (far := gap > NOTABLE).any():
         at = np.unravel_index(gap.argmax(), gap.shape)
         warn(
@@ -302,45 +326,30 @@ def _landscape(
     axes: dict[str, np.ndarray],
     alpha: Any,
     budget: Any,
-    lam: Any,
-    loss: Loss,
     error: str,
-    bulk: str | None,
-    d: Any,
-    progress: Callable[[float], None] | None,
+    options: dict[str, Any],
+    progress: Callable[[float], None],
 ) -> xr.DataArray:
     """The scanned error over the axes and every other dimension; infinite where it could not be computed."""
-    import xarray as xr
-
-    if "eta" in axes:
-        model = evolve(model, eta=axes["eta"])
-    batches: Any = 1.0 if model.numbers().get("steps") is None else model.numbers()["steps"]
-    if "steps" in axes:
-        batches = xr.DataArray(axes["steps"], dims="steps", coords={"steps": axes["steps"]})
-        model = evolve(model, steps=axes["steps"])
-    total = None
-    if "split" in axes:
-        total = budget
-        if type(total).__name__ != "DataArray":
-            total = xr.DataArray(total, dims=("budget",)[: np.ndim(total)], coords={"budget": total})
-        share = xr.DataArray(axes["split"], dims="split", coords={"split": axes["split"]})
-        model, alpha = evolve(model, alpha0=total * share / np.maximum(batches, 1.0)), total * (1.0 - share)
+    scan = {name: labelled(name, values) for name, values in axes.items()}
+    if "split" in scan:
+        share, budget = scan.pop("split"), labelled("budget", budget)
+        batches = np.maximum(scan.get("steps", labelled("steps", model.numbers().get("steps", 1.0))), 1.0)
+        model, alpha = evolve(model, alpha0=budget * share / batches), budget * (1.0 - share)
+    settings: dict[str, Any] = options | ({"lam": scan.pop("lam")} if "lam" in scan else {})
+    model = evolve(model, **scan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GiantstepWarning)  # failed points are simply not optimal
         found = predict(
             model,
             target,
             alpha=alpha,
-            lam=axes.get("lam", lam),  # type: ignore[arg-type]
-            loss=loss,
-            bulk=bulk,
-            d=d,
             throw=False,
-            tolerance=_SCANNED if model.most_steps < 2 and loss.linear else np.finfo(float).max,
+            tolerance=_SCANNED if model.most_steps < 2 and options["loss"].linear else np.finfo(float).max,
             progress=progress,
+            **settings,
         )
     scanned = found[error].where(found["quadrature_error"] <= _ROUGHLY, np.inf).fillna(np.inf)
-    if total is not None:
-        whole = total if total.ndim == 0 else total.values
-        scanned = scanned.assign_coords(split=axes["split"], budget=whole)
+    if "split" in axes:
+        scanned = scanned.assign_coords(split=axes["split"], budget=budget)
     return scanned.assign_attrs(found.attrs)
