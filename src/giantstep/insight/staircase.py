@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermeval
+from numpy.polynomial.hermite_e import hermevander
 
 from ..answers.dims import place_name
 from ..answers.provenance import provenance
@@ -119,22 +119,21 @@ def _reason(layers: FirstLayers, step: int, j: int, found: np.ndarray) -> str:
     taken = len(layers.path) - 1
     before = layers.path[step - 1 if step else taken]
     offered = _offered(layers, before, j)
+    if not (offered or step):
+        return f"not found: given the directions found before, nothing in the target is linear in {name}"
+    orders = _orders(layers, before)
+    used = [p for p in offered if p + 1 in orders]
     if step:
-        used = [p for p in offered if _has_order(layers, before, p + 1)]
         return (
             f"found at step {step}: the target has {name} times terms of degree {_listed(used)} in directions found"
             " before"
         )
-    if not offered:
-        return f"not found: given the directions found before, nothing in the target is linear in {name}"
-    missing = [p for p in offered if not _has_order(layers, before, p + 1)]
-    if missing == offered:
-        orders = _listed([p + 1 for p in missing])
+    if not used:
         return (
-            f"not found: the target has {name} times degree {_listed(missing)} in directions found before, and"
-            f" {activation} has no Hermite coefficient of order {orders}"
+            f"not found: the target has {name} times degree {_listed(offered)} in directions found before, and"
+            f" {activation} has no Hermite coefficient of order {_listed([p + 1 for p in offered])}"
         )
-    return f"not found yet: the next step finds it, by terms of degree {_listed(sorted(set(offered) - set(missing)))}"
+    return f"not found yet: the next step finds it, by terms of degree {_listed(used)}"
 
 
 def _offered(layers: FirstLayers, layer: FirstLayer, j: int) -> list[int]:
@@ -143,35 +142,33 @@ def _offered(layers: FirstLayers, layer: FirstLayer, j: int) -> list[int]:
     assert isinstance(labels, SeveralDirections)  # of one direction there is nothing to be found later
     z, w = labels.nodes(0, 0)
     y = labels.mean(*z)
-    size = np.sqrt(w @ y**2)
-    degrees = set()
-    for spike in layer.on_target[0]:
-        length = np.linalg.norm(spike)
-        if length == 0.0:
-            continue
-        along = (spike / length) @ z
-        for p in range(_DEGREES + 1):
-            part = float(w @ (hermeval(along, np.eye(p + 1)[p]) * z[j] * y))
-            if abs(part) > _THERE * size * math.sqrt(math.factorial(p)):
-                degrees.add(p)
-    return sorted(degrees)
+    spikes = layer.on_target[0]
+    length = np.linalg.norm(spikes, axis=1)
+    along = (spikes[length > 0.0] / length[length > 0.0, None]) @ z
+    parts = (w * z[j] * y) @ hermevander(along, _DEGREES)  # [spikes, degrees]
+    there = np.abs(parts) > _THERE * np.sqrt(w @ y**2) * _norms(_DEGREES)
+    return np.flatnonzero(there.any(axis=0)).tolist()
 
 
-def _has_order(layers: FirstLayers, layer: FirstLayer, order: int) -> bool:
-    """Whether some group's activation has a Hermite coefficient of that order at variance r² + c."""
-    neurons = layers.neurons
-    sigma = neurons.activation
-    for s, bias in enumerate(neurons.biases):
-        scale = float(np.sqrt(layer.gram[0, s, s] + layer.c[0, s]))
+def _orders(layers: FirstLayers, layer: FirstLayer) -> set[int]:
+    """Orders of which some group's activation has a Hermite coefficient at variance r² + c."""
+    sigma, biases = layers.neurons.activation, layers.neurons.biases
+    found: set[int] = set()
+    for bias, scale in zip(biases, np.sqrt(np.diagonal(layer.gram[0]) + layer.c[0]), strict=True):
 
         def parts(z: np.ndarray, bias: float = bias, scale: float = scale) -> np.ndarray:
             value = np.asarray(sigma(bias + scale * z))
-            return np.stack([hermeval(z, np.eye(order + 1)[order]) * value, value**2])
+            return np.concatenate([np.moveaxis(hermevander(z, _DEGREES + 1), -1, 0) * value, [value**2]])
 
-        coefficient, square = expectation(parts, sigma, bias, scale, tolerance=1e-11)
-        if abs(coefficient) > _THERE * np.sqrt(square * math.factorial(order)):
-            return True
-    return False
+        *coefficients, square = expectation(parts, sigma, bias, scale, tolerance=1e-11)
+        there = np.abs(coefficients) > _THERE * np.sqrt(square) * _norms(_DEGREES + 1)
+        found.update(np.flatnonzero(there).tolist())
+    return found
+
+
+def _norms(degree: int) -> np.ndarray:
+    """√E He_p² for p up to a degree."""
+    return np.sqrt([math.factorial(p) for p in range(degree + 1)])
 
 
 def _listed(numbers: list[int]) -> str:
