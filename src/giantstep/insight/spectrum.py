@@ -15,10 +15,9 @@ from ..model.description import Model
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from ..theory.problem import Problem, model_grid, pose
-from .spectra.feature_bulk import FeatureBulk, feature_table
+from .spectra.equations import SpectralEquations, feature_table
 from .spectra.halfplane import HalfPlaneSolver
 from .spectra.outliers import outliers, spikes, spikes_per_d
-from .spectra.resolvent import ResolventBulk
 from .spectra.support import Density, find_density
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
 
 
 def bulk_answers(
-    bulk: Density, equations: ResolventBulk, unit: float = 1.0, count: float = 1.0
+    bulk: Density, equations: SpectralEquations, unit: float = 1.0, count: float = 1.0
 ) -> dict[str, Any]:
     """What is known of a bulk, its eigenvalues times `unit` and their number per neuron divided by 1/`count`.
 
@@ -210,7 +209,7 @@ def _one_spectrum(
 ) -> dict[str, Any]:
     """The spectrum of first layer u at setting a."""
     alpha, beta, d = (float(values[u, a]) for values in (problem.alpha, problem.beta, problem.d))
-    equations = FeatureBulk(feature_table(problem, u), problem.bulks(np.array([u]))[0], alpha, beta)
+    equations = SpectralEquations(feature_table(problem, u), problem.bulks(np.array([u]))[0], alpha, beta)
     top = 2.0 * equations.largest()
     solver = HalfPlaneSolver(equations, top)
     bulk = find_density(solver, top, points)

@@ -1,58 +1,112 @@
-"""The equations of a resolvent at complex λ: the responses (V1, V2) of `theory`, closed for λ → z = -x - iη.
+"""The equations of a spectrum: those of the fit's responses (V1, V2) with λ → z = -x - iη, closed at complex z.
 
-What is added to the rows' own equations is how the conjugates V̂ follow from V: through samples (`FeatureBulk`), or, for
-the rows themselves, not at all (`RowBulk`). The density is Im ΣV2/π.
+The density is Im ΣV2/π. Near the real axis averages over κ of 1/D, D = 1 + μ1²V1 + μ2²V2, have poles close to the real
+κ axis wherever samples of that κ have their eigenvalues near x: `poles` keeps them right. Rows by themselves have the
+spectrum of features that are linear in the input, on infinitely many samples.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...theory.bulk import Bulk, Isotropic, TrainedBulk
+from ...errors import NotCovered
+from ...functions import as_function
+from ...theory.bulk import Bulk
 from ...theory.bulk.pencil.resolvent import UnclosedResolvent
+from ...theory.equations.averages import symmetric
 from ...theory.equations.response import Response, respond
+from ...theory.features import STEEPEST, Features, Table, steepness
+from ...theory.labels import OneDirection
 from ...theory.symmetric import packing
-from .halfplane import TINY, Image, in_half_plane
+from .halfplane import TINY, Image, differentiated, in_half_plane
+from .poles import Crossings
 from .sample_unknowns import SampleUnknowns, largest_covariance
 
+if TYPE_CHECKING:
+    from ...theory.problem import Problem
 
-class ResolventBulk(ABC):
-    """One first layer with K groups at one β: the `Equations` of a `HalfPlaneSolver`.
+_POINTS, _USUAL = 128, 1.5  # half the κ intervals that resolve features up to this spike over √c
+_RARE = 6.0  # |κ| beyond which inputs (2e-9 of them) do not count for the extent of the spectrum
+_ENDLESS = 1e40  # alpha at which nothing is left of the samples
+
+
+class SpectralEquations:
+    """Features of one first layer with K groups at one α and β.
 
     Unknowns are V, packed [P], and, where batches have shaped the rows, how their samples answer.
     """
 
-    def __init__(self, bulk: Bulk, beta: float):
-        self.bulk, self.beta = bulk, beta
-        self.pack = packing(len(bulk.weights))
-        self.entries = self.pack.pairs + np.arange(self.pack.groups)  # those of V2, whose sum is the trace
-        self.samples = SampleUnknowns(bulk) if isinstance(bulk, TrainedBulk) else None
-        P, more = self.pack.size, 0 if self.samples is None else self.samples.size
-        self.powers = np.concatenate([-np.ones(P), np.zeros(more)])
-        self.start = self._at_infinity()
+    def __init__(self, features: Features, bulk: Bulk, alpha: float, beta: float):
+        self.features, self.bulk, self.alpha, self.beta = features, bulk, alpha, beta
+        self.pack = pack = packing(len(bulk.weights))
+        self.entries = pack.pairs + np.arange(pack.groups)  # those of V2, whose sum is the trace
+        self.samples = SampleUnknowns(bulk)
+        self.powers = np.concatenate([-np.ones(pack.size), np.zeros(self.samples.size)])
+        at_infinity = pack.pack(np.diag(bulk.weights * bulk.c[0]), bulk.weights)  # no samples in sight
+        self.start = np.concatenate([at_infinity.astype(complex), self.samples.start])
+        self.kappa, self._w = features.kappa[0, 0], features.weights[0]
+        mu1, mu2sq = features.mu1[0], features.mu2sq[0]
+        self.phi = np.concatenate([mu1[pack.rows] * mu1[pack.cols], mu2sq])  # [P, N]
+        self._log_w = np.log(self._w)
+        self._weighted = (self._w * self.phi).T.astype(complex)
+        rows, cols = np.triu_indices(pack.size)
+        self._pairs = (self._w * self.phi[rows] * self.phi[cols]).T.astype(complex)
+        self._in_D = (self.phi * pack.counts[:, None]).astype(complex)
 
-    @abstractmethod
+    def D(self, V: np.ndarray) -> np.ndarray:
+        """1 + V(κ), [A, N]."""
+        return 1.0 + V @ self._in_D
+
     def conjugates(self, V: np.ndarray) -> Image:
-        """V̂ [A, P] and its derivative by V."""
+        """V̂ = (α/β) E[φ/D], packed [A, P], and its derivative by V, -(α/β) E[φφᵀ/D²]; what poles near the axis add to
+        that comes by differences."""
 
-    @abstractmethod
+        D = self.D(V)
+        gain, poles = 1.0 / D, Crossings.of(D, self._log_w)
+        hats = gain @ self._weighted
+        slopes = -symmetric((gain * gain) @ self._pairs, self.pack.size) * self.pack.counts
+        if len(poles.point):
+            phi, in_D = (np.moveaxis(values[:, poles.nodes], 0, 1) for values in (self.phi, self._in_D))
+            added = differentiated(
+                lambda V: poles.errors(1.0 + (V[:, None] @ in_D)[:, 0], phi), V[poles.point]
+            )
+            hats, slopes = (
+                known + poles.summed(more, len(V)) for known, more in zip((hats, slopes), added, strict=True)
+            )
+        ratio = self.alpha / self.beta
+        return Image(ratio * hats, ratio * slopes)
+
     def largest(self) -> float:
-        """A bound on the upper edge."""
+        """A bound on the bulk's upper edge, up to inputs with |κ| > 6."""
+        typical = np.abs(self.kappa) < _RARE
+        mu1 = np.sqrt((self.features.mu1[0][:, typical] ** 2).max())
+        mu2 = np.sqrt(self.features.mu2sq[0][:, typical].max())
+        c, a, b = largest_covariance(self.bulk), np.sqrt(self.alpha), np.sqrt(self.beta)
+        return float((mu1 * np.sqrt(c) * (1 + b) * (a + 1) + mu2 * (a + b)) ** 2 / self.beta)
 
-    @property
-    @abstractmethod
-    def mass_at_zero(self) -> float: ...
-
-    @abstractmethod
     def moments(self) -> tuple[float, float]:
-        """First and second moment of the bulk, per neuron, the mass at zero included; in closed form."""
+        n, ratio = self.bulk.weights, self.alpha / self.beta
+        c = self.bulk.c[0]
+        overlap = self.bulk.norm_overlap()
+        CC = np.outer(c, c) if overlap is None else overlap[0]
+        mu1, mu2sq = self.features.mu1[0], self.features.mu2sq[0]
+        t = c[:, None] * mu1**2 + mu2sq
+        Et, total = t @ self._w, n @ t
+        cross = (mu1 * self._w) @ mu1.T
+        first = ratio * float(n @ Et)
+        second = ratio * float(self._w @ total**2) + ratio**2 * float(n @ Et**2)
+        return first, second + self.alpha**2 / self.beta * float(n @ (CC * cross**2) @ n)
 
     @property
-    def smooth(self) -> bool:
-        """Whether tails of the bulk come out smooth."""
-        return self.samples is None or self.samples.smooth
+    def mass_at_zero(self) -> float:
+        """1 - rank/p: of features that are all linear there are as many directions as of inputs that vary, at most."""
+        linear = self.features.mu2sq[0].sum(axis=0) @ self._w
+        rest = (self.features.mu0[0] ** 2 + self.features.mu1[0] ** 2).sum(axis=0) @ self._w
+        directions = min(self.beta, float(self.bulk.rank()[0])) if linear <= 1e-20 * rest else self.beta
+        return max(0.0, 1.0 - min(self.alpha, directions) / self.beta)
 
     def unpack(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Unknowns [A, ...] as the responses V [A, P] and the samples' answers Y."""
@@ -61,12 +115,8 @@ class ResolventBulk(ABC):
     def respond(self, V: np.ndarray, hats: np.ndarray, z: np.ndarray) -> Response:
         """What the rows make of V̂ at z."""
         own, Y = self.unpack(V)
-        bulk = self.bulk
-        if self.samples is not None:
-            assert isinstance(bulk, TrainedBulk)
-            bulk = bulk.unclosed(self.samples.unpacked(Y))
         beta = np.full((1, len(z)), self.beta)
-        return respond(bulk, own[None], hats[None], beta, z[None])
+        return respond(self.samples.unclosed(Y), own[None], hats[None], beta, z[None])
 
     def step(self, V: np.ndarray, z: np.ndarray) -> Image:
         """The image of V under the equations at z: V̂ from V, then the rows' response to V̂."""
@@ -74,7 +124,7 @@ class ResolventBulk(ABC):
         hats, slopes = self.conjugates(own)
         found = self.respond(V, hats, z)
         by_own = np.eye(own.shape[-1]) - found.left[0] - found.by_hat[0] @ slopes
-        if self.samples is None or not self.samples.size:
+        if not self.samples.size:
             return Image(found.V[0], by_own)
         rows, m, pairs = found.resolvent, self.samples.size, self.pack.pairs
         assert isinstance(rows, UnclosedResolvent)
@@ -120,59 +170,37 @@ class ResolventBulk(ABC):
         found = in_half_plane(self.pack.matrix(own))
         for s in range(self.pack.groups):
             found &= in_half_plane(V2[:, s, None, None])
-        if self.samples is not None:
-            found &= self.samples.inside(Y, np.sqrt(self.beta * V2))
-        return found
+        return found & self.samples.inside(Y, np.sqrt(self.beta * V2))
 
     def sizes(self, V: np.ndarray) -> np.ndarray:
         own, Y = self.unpack(V)
         pack = self.pack
         leading = np.abs(np.diagonal(pack.matrix(own), axis1=-2, axis2=-1))
         V1 = np.sqrt(leading[:, pack.rows] * leading[:, pack.cols])
-        parts = [V1, np.abs(pack.vector(own))]
-        if self.samples is not None:
-            parts.append(self.samples.sizes(Y))
-        return np.concatenate(parts, axis=1) + TINY
-
-    def _at_infinity(self) -> np.ndarray:
-        """No samples in sight."""
-        pack, weights = self.pack, self.bulk.weights
-        V1 = np.zeros((pack.groups, pack.groups))
-        np.fill_diagonal(V1, weights * self.bulk.c[0])
-        own = pack.pack(V1, weights).astype(complex)
-        return own if self.samples is None else np.concatenate([own, self.samples.start()])
-
-    def largest_covariance(self) -> float:
-        """A bound on the rows' covariances."""
-        if isinstance(self.bulk, TrainedBulk):
-            return largest_covariance(self.bulk)
-        return float(np.max(self.bulk.covariance if isinstance(self.bulk, Isotropic) else self.bulk.c))
+        return np.concatenate([V1, np.abs(pack.vector(own)), self.samples.sizes(Y)], axis=1) + TINY
 
 
-class RowBulk(ResolventBulk):
-    """The rows themselves: WWᵀ is what features that are linear in the input have for infinitely many samples."""
+def rows_alone(bulk: Bulk, beta: float) -> SpectralEquations:
+    """The rows W by themselves: WWᵀ is what linear features of size √(β/α) have as α → ∞."""
+    one = np.ones((1, len(bulk.weights), 1))
+    linear = Features(
+        0.0 * one[:, :1], one[:, 0], 0.0 * one, np.sqrt(beta / _ENDLESS) * one, 0.0 * one, 0.0 * one
+    )
+    return SpectralEquations(linear, bulk, _ENDLESS, beta)
 
-    @property
-    def plain(self) -> bool:
-        """Whether all rows are isotropic and of one norm."""
-        c = self.bulk.c[0]
-        shaped = self.samples is not None and self.samples.size > 0
-        return not shaped and bool(np.allclose(c, c[0], rtol=1e-12))
 
-    def conjugates(self, V: np.ndarray) -> Image:
-        P, pairs = self.pack.size, self.pack.pairs
-        hats = np.broadcast_to((np.arange(P) < pairs).astype(complex), (len(V), P))
-        return Image(hats, np.zeros((len(V), P, P)))
-
-    def largest(self) -> float:
-        return self.largest_covariance() * (1.0 + np.sqrt(self.beta)) ** 2
-
-    @property
-    def mass_at_zero(self) -> float:
-        return max(0.0, 1.0 - 1.0 / self.beta)
-
-    def moments(self) -> tuple[float, float]:
-        n, c = self.bulk.weights, self.bulk.c[0]
-        overlap = self.bulk.norm_overlap()
-        CC = np.outer(c, c) if overlap is None else overlap[0]
-        return float(n @ c), float(n @ c**2 + self.beta * (n @ CC @ n))
+def feature_table(problem: Problem, u: int) -> Features:
+    """Coefficients of one first layer on an evenly spaced rule in κ that resolves them."""
+    chunk = np.array([u])
+    frame, c = problem.frame(chunk), problem.c[chunk]
+    steep = steepness(frame.b, c)[0]
+    if steep > STEEPEST:
+        raise NotCovered(
+            f"the spike is {steep:.3g} times as long as the other part of a row, √c: spectra are resolved up to"
+            f" {STEEPEST:g} times; use a weaker spike, or simulate_spectrum"
+        )
+    points = _POINTS * 2 ** int(np.ceil(np.log2(max(steep / _USUAL, 1.0))))
+    unseen = replace(frame, gamma=0.0 * frame.gamma)  # no target that would call for cuts
+    return Table(problem.activation, OneDirection(as_function("x")), unseen, c, problem.biases, points).at(1)[
+        0
+    ]

@@ -18,7 +18,7 @@ import numpy as np
 from ...theory.symmetric import solve_small
 
 if TYPE_CHECKING:
-    from .resolvent import ResolventBulk
+    from .equations import SpectralEquations
 
 
 class Image(NamedTuple):
@@ -44,7 +44,7 @@ TINY = float(np.finfo(float).tiny)
 class HalfPlaneSolver:
     """The fixed point of some equations at any x > 0; `scale` is a typical eigenvalue."""
 
-    def __init__(self, equations: ResolventBulk, scale: float):
+    def __init__(self, equations: SpectralEquations, scale: float):
         self.equations, self._heights = equations, scale * _HEIGHTS
         z = -1j * self._heights
         V, residual = self.settle(equations.start * z[:, None] ** equations.powers, z, rounds=_FEW_ROUNDS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...theory.modes import mean_functions
-from .feature_bulk import FeatureBulk
+from .equations import SpectralEquations
 from .halfplane import HalfPlaneSolver
 from .support import locate
 
@@ -26,7 +26,7 @@ _ROUNDS, _SETTLED = 60, 1e-10  # of the iteration for a spike, and its relative 
 
 
 def outliers(
-    equations: FeatureBulk, solver: HalfPlaneSolver, intervals: np.ndarray, d: float, large: np.ndarray
+    equations: SpectralEquations, solver: HalfPlaneSolver, intervals: np.ndarray, d: float, large: np.ndarray
 ) -> np.ndarray:
     """Every eigenvalue of order one outside the support, also inside its gaps, in increasing order.
 
@@ -52,7 +52,7 @@ def outliers(
     return roots[~np.isclose(roots[:, None], large, rtol=CLOSE, atol=0.0).any(axis=1)]
 
 
-def spikes_per_d(equations: FeatureBulk) -> np.ndarray:
+def spikes_per_d(equations: SpectralEquations) -> np.ndarray:
     """Eigenvalues of order d, divided by it, as d → ∞: those of α √n E[μ0 μ0ᵀ] √n, largest first."""
     features = equations.features
     w, mu0 = features.weights[0], features.mu0[0]
@@ -63,7 +63,9 @@ def spikes_per_d(equations: FeatureBulk) -> np.ndarray:
     return equations.alpha * np.where(values > _ABSENT * size, values, 0.0)
 
 
-def spikes(equations: FeatureBulk, solver: HalfPlaneSolver, intervals: np.ndarray, d: float) -> np.ndarray:
+def spikes(
+    equations: SpectralEquations, solver: HalfPlaneSolver, intervals: np.ndarray, d: float
+) -> np.ndarray:
     """Eigenvalues of order d with their corrections of order one; NaN for one that the bulk has swallowed.
 
     At a zero of det(1 + GA) in the all-ones modes, x is an eigenvalue of βd S A_eff S, S² = -x V2 → n, where
@@ -85,16 +87,15 @@ def spikes(equations: FeatureBulk, solver: HalfPlaneSolver, intervals: np.ndarra
     return found
 
 
-def _effective(equations: FeatureBulk, V: np.ndarray, x: float) -> np.ndarray:
+def _effective(equations: SpectralEquations, V: np.ndarray, x: float) -> np.ndarray:
     """A of the all-ones modes once the others have answered, [K, K]."""
-    A, G = _forms(equations, V, np.array([-x]))
+    A, G = (np.real(forms[0]) for forms in mode_forms(equations, V, np.array([-x])))
     K = equations.pack.groups
-    A, G = A[0], G[0]
     answer = np.linalg.solve(np.eye(len(G)) + G @ _without_own(A, K, equations, V), G)
     return A[:K, :K] - A[:K, K:] @ answer @ A[K:, :K]
 
 
-def _without_own(A: np.ndarray, K: int, equations: FeatureBulk, V: np.ndarray) -> np.ndarray:
+def _without_own(A: np.ndarray, K: int, equations: SpectralEquations, V: np.ndarray) -> np.ndarray:
     """A of the modes other than 1_s, less the part of W_s v that the bulk's resolvent already contains."""
     rest = A[..., K:, K:].copy()
     hat1 = np.real(equations.pack.matrix(equations.conjugates(equations.unpack(V)[0]).value))
@@ -102,10 +103,10 @@ def _without_own(A: np.ndarray, K: int, equations: FeatureBulk, V: np.ndarray) -
     return rest
 
 
-def _secular(equations: FeatureBulk, solver: HalfPlaneSolver, x: np.ndarray, d: float) -> np.ndarray:
+def _secular(equations: SpectralEquations, solver: HalfPlaneSolver, x: np.ndarray, d: float) -> np.ndarray:
     """The secular determinant at x outside the support, the all-ones modes eliminated."""
     V, _ = solver.near_axis(x)
-    A, G = _forms(equations, V, -x)
+    A, G = map(np.real, mode_forms(equations, V, -x))
     K = equations.pack.groups
     A00, A0c = A[:, :K, :K], A[:, :K, K:]
     if np.isfinite(d):
@@ -118,18 +119,18 @@ def _secular(equations: FeatureBulk, solver: HalfPlaneSolver, x: np.ndarray, d: 
     return np.linalg.det(np.eye(rest.shape[-1]) + G @ rest)
 
 
-def _forms(equations: FeatureBulk, V: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A over all mean modes, and G over all but the all-ones ones; real outside the support."""
+def mode_forms(equations: SpectralEquations, V: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A over all mean modes, and G over all but the all-ones ones; real outside the support, for real z."""
     features, bulk = equations.features, equations.bulk
     K = equations.pack.groups
     f = mean_functions(features, bulk.modes)[0]
     pairs = (f[:, None] * f[None] * features.weights[0]).reshape(-1, f.shape[-1])
     own, _ = equations.unpack(V)
-    gain = (1.0 / equations.D(own)).real
+    gain = 1.0 / equations.D(own)
     A = equations.alpha / equations.beta * (gain @ pairs.T).reshape(-1, len(f), len(f))
     response = equations.respond(V, equations.conjugates(own).value, z)
     root = response.root[0]
     forms = response.resolvent.forms()[0] * root[:, None, :, None, None] * root[:, None, None, None, :]
     mean = bulk.modes.mean
     G = forms[:, mean][:, :, :, mean].reshape(len(z), len(mean) * K, -1)
-    return A, G.real
+    return A, G

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import NotCovered
-from ...theory.bulk.pencil import BatchBlock, TrainedBulk
+from ...theory.bulk import Bulk, Isotropic, TrainedBulk
+from ...theory.bulk.pencil import BatchBlock
 from .halfplane import TINY, differentiated, in_half_plane
 from .poles import Crossings, continues
 
@@ -41,13 +42,14 @@ class Entries(NamedTuple):
 class SampleUnknowns:
     """The answers of all steps, packed into vectors [A, m]."""
 
-    def __init__(self, bulk: TrainedBulk):
+    def __init__(self, bulk: Bulk):
         self.bulk = bulk
-        self._entries = [Entries.of(block) for block in bulk.blocks]
+        self._blocks, self._rows = (bulk.blocks, bulk.rows) if isinstance(bulk, TrainedBulk) else ((), ())
+        self._entries = [Entries.of(block) for block in self._blocks]
+        self._ends = np.cumsum([len(one.rows) for one in self._entries], dtype=int)
         self.size = sum(len(one.rows) for one in self._entries)
-        self._ends = np.cumsum([len(one.rows) for one in self._entries])[:-1]
-        R = bulk.size + len(bulk.weights)
-        nodes = sum(block.D.shape[-1] for block in bulk.blocks)
+        R = sum(block.rank for block in self._blocks) + len(bulk.weights)
+        nodes = sum(block.D.shape[-1] for block in self._blocks)
         if self.size * (R * R + nodes) > _MOST_ELEMENTS:
             raise NotCovered(
                 f"the exact spectrum after these steps has {self.size} unknowns of the batches' samples, averaged over"
@@ -55,14 +57,17 @@ class SampleUnknowns:
                 " or simulate_spectrum"
             )
         self.units = np.zeros((self.size, R, R))
-        k = np.arange(self.size)
-        offsets = [rows.start for rows in bulk.rows]
-        i = np.concatenate([low + one.rows for low, one in zip(offsets, self._entries, strict=True)])
-        j = np.concatenate([low + one.cols for low, one in zip(offsets, self._entries, strict=True)])
+        places = zip(self._rows, self._entries, strict=True)
+        at = [np.empty((2, 0), int), *(rows.start + np.stack([one.rows, one.cols]) for rows, one in places)]
+        (i, j), k = np.concatenate(at, axis=1), np.arange(self.size)
         self.units[k, i, j] = self.units[k, j, i] = 1.0
-        self._log_weights = [np.log(np.maximum(block.mean[0], TINY)) for block in bulk.blocks]
+        # without any samples of the readout in sight: E[D]
+        at_rest = [block.at_rest[0, 0] for block in self._blocks]
+        parts = [E_D[one.rows, one.cols] for E_D, one in zip(at_rest, self._entries, strict=True)]
+        self.start = np.concatenate([np.empty(0, complex), *parts])
+        self._log_weights = [np.log(np.maximum(block.mean[0], TINY)) for block in self._blocks]
         self._smooth = [continues(log_w) for log_w in self._log_weights]
-        self._floor = [_FLOOR * _natural(block) for block in bulk.blocks]
+        self._floor = [_FLOOR * _natural(block) for block in self._blocks]
 
     @property
     def smooth(self) -> bool:
@@ -70,9 +75,9 @@ class SampleUnknowns:
         atoms = [len(log_w) <= _ATOMS for log_w in self._log_weights]
         return all(a or b for a, b in zip(self._smooth, atoms, strict=True))
 
-    def start(self) -> np.ndarray:
-        """Without any samples of the readout in sight: E[D]."""
-        return self.packed([block.at_rest for block in self.bulk.blocks])[0].astype(complex)
+    def unclosed(self, y: np.ndarray) -> Bulk:
+        """The rows, with the samples' answers held at y."""
+        return self.bulk.unclosed(self.unpacked(y)) if isinstance(self.bulk, TrainedBulk) else self.bulk
 
     def packed(self, matrices: list[np.ndarray]) -> np.ndarray:
         """[U = 1, A, Q, Q] each, as [A, m]."""
@@ -81,9 +86,8 @@ class SampleUnknowns:
 
     def unpacked(self, y: np.ndarray) -> list[np.ndarray]:
         found = []
-        for part, at, block in zip(
-            np.split(y, self._ends, axis=-1), self._entries, self.bulk.blocks, strict=True
-        ):
+        parts = np.split(y, self._ends, axis=-1)  # and nothing after the last end
+        for at, block, part in zip(self._entries, self._blocks, parts, strict=False):
             full = np.zeros((1, len(y), block.rank, block.rank), y.dtype)
             full[0][:, at.rows, at.cols] = full[0][:, at.cols, at.rows] = part
             found.append(full)
@@ -92,7 +96,7 @@ class SampleUnknowns:
     def image(self, X: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """E[Z_t] at X [A, R, R], packed, and its derivative along changes of X [A, n, R, R]: [A, m] and [A, m, n]."""
         values, slopes = [], []
-        for t, (block, rows) in enumerate(zip(self.bulk.blocks, self.bulk.rows, strict=True)):
+        for t, (block, rows) in enumerate(zip(self._blocks, self._rows, strict=True)):
             x = X[None, :, rows, rows]
             Z = block.samples(x)
             mean, by_x = Z.mean, -Z.pairs[0]
@@ -108,7 +112,7 @@ class SampleUnknowns:
     def _corrected(self, t: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What poles near the real axis add to E[Z_t] [1, A, Q, Q] and to its derivative on row-major vec [A, Q², Q²]:
         Z is a matrix of polynomials over det(1 + D_t X_tt/α_t)."""
-        block, (_, A, Q, _) = self.bulk.blocks[t], x.shape
+        block, (_, A, Q, _) = self._blocks[t], x.shape
         poles = Crossings.of(block.determinant(x)[0], self._log_weights[t])
         m = len(poles.point)
         if not m:
@@ -133,7 +137,7 @@ class SampleUnknowns:
 
     def sizes(self, y: np.ndarray) -> np.ndarray:
         """What entries are measured against."""
-        found = []
+        found = [np.empty((len(y), 0))]
         for full, at, floor in zip(self.unpacked(y), self._entries, self._floor, strict=True):
             own = np.abs(np.diagonal(full[0], axis1=-2, axis2=-1)) + floor
             found.append(np.sqrt(own[:, at.rows] * own[:, at.cols]))
@@ -142,7 +146,7 @@ class SampleUnknowns:
     def inside(self, y: np.ndarray, root: np.ndarray) -> np.ndarray:
         """Whether all Y_t lie in the half plane once scaled by τ^½ (root [A, K]) and its inverse, [A]."""
         K, found = root.shape[-1], np.ones(len(y), bool)
-        for full, at, block in zip(self.unpacked(y), self._entries, self.bulk.blocks, strict=True):
+        for full, at, block in zip(self.unpacked(y), self._entries, self._blocks, strict=True):
             scale = root if block.rank == K else np.concatenate([root, 1.0 / root], axis=-1)
             scaled = full[0] * scale[:, :, None] * scale[:, None, :]
             if len(at.active):
@@ -157,8 +161,10 @@ def _natural(block: BatchBlock) -> np.ndarray:
     return np.where(own.any(axis=1), own @ mean, (block.D[0] ** 2).sum(axis=1) @ mean)
 
 
-def largest_covariance(bulk: TrainedBulk) -> float:
+def largest_covariance(bulk: Bulk) -> float:
     """A bound on the largest eigenvalue of the rows' covariances, up to what no batch contains."""
+    if not isinstance(bulk, TrainedBulk):
+        return float(np.max(bulk.covariance if isinstance(bulk, Isotropic) else bulk.c))
     K, found = len(bulk.weights), 1.0  # rows as they are drawn
     widest = float(bulk.spectrum.omega[0].max())
     for block in bulk.blocks:

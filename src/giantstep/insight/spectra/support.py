@@ -53,7 +53,7 @@ def find_density(solver: HalfPlaneSolver, top: float, points: int) -> Density:
     belongs to eigenvalues that are zero for any practical purpose. Nor where tails are not `smooth`, because the rule
     over the batches breaks them up: no scan mends that.
     """
-    smooth, expected = solver.equations.smooth, 1.0 - solver.equations.mass_at_zero
+    smooth, expected = solver.equations.samples.smooth, 1.0 - solver.equations.mass_at_zero
     candidates: list[Density] = []
     for refinement in _REFINEMENTS if smooth else (1,):
         x = np.geomspace(top * 10.0**-_DECADES, top, _DECADES * _PER_DECADE * refinement)
