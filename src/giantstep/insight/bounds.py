@@ -24,7 +24,7 @@ from ..theory.features import Features
 from ..theory.labels import Label, linear_error
 from ..theory.modes import Modes, mean_functions
 from ..theory.problem import Problem, averaged, model_grid, pose
-from .learned import mean_given, places_of, target_curve
+from .learned import Geometry, mean_given, places_of, target_curve
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -106,14 +106,14 @@ def bounds(
     grid = model_grid(model, target)
     problem = pose(model, target, grid, bulk)
     found = evaluate(problem)
+    by_direction = found.pop("by_direction")
     variables = {name: (grid.dims, _on_grid(values, problem, grid)) for name, values in found.items()}
-    floor, *along = np.moveaxis(_floor(problem), -1, 0)
-    variables["floor"] = (grid.dims, _on_grid(floor[:, None] + 0.0 * problem.beta, problem, grid))
+    named = None
     if target.directions > 1:
-        parts = [_on_grid(one[:, None] + 0.0 * problem.beta, problem, grid) for one in along]
+        named = {"direction": list(range(1, target.directions + 1))}
+        parts = [_on_grid(one, problem, grid) for one in np.moveaxis(by_direction, -1, 0)]
         variables["by_direction"] = ((*grid.dims, "direction"), np.stack(parts, axis=-1))
     variables["linear"] = ((), np.asarray(linear_error(target)))
-    named = {"direction": list(range(1, target.directions + 1))} if target.directions > 1 else None
     return grid.dataset(variables, provenance("bounds", model, target, bulk=problem.law.name), named)
 
 
@@ -158,14 +158,12 @@ def bound_functions(
         )
     grid = model_grid(model, target)
     problem = pose(model, target, grid, bulk)
-    split = problem.split
     if problem.spikes > 1:
         raise ParameterError(
             "the functions that attain the bounds are drawn for one spike, and these spikes span several directions;"
             " bounds() has their errors"
         )
     modes, K = problem.modes(np.arange(1)), len(problem.weights)
-    frame = problem.frame(np.arange(len(problem.c)))
     upper, along, across = [], [], []
     for u in range(len(problem.c)):  # one at a time: rules differ, and a figure has few curves
         features, label = problem.table(np.array([u]), _POINTS).at(STRIDES[0])
@@ -173,77 +171,65 @@ def bound_functions(
         upper.append(project(features, features.mu0, label.t0).coefficients[0])
         along.append(best.coefficients[0])
         across.append(side[0].coefficients[0])
-    sizes = split.layer_shape
-    groups = () if K == 1 else ("group",)
 
     def labelled(values: Any) -> xr.DataArray:
-        values = np.asarray(values)
-        shape = (*sizes, *values.shape[1:])
-        if K == 1 and values.ndim > 1:
-            shape = shape[:-1]
-        return xr.DataArray(values.reshape(shape), dims=(*split.layer_dims, *groups[: values.ndim - 1]))
+        """[U, K] with dimensions."""
+        groups = {"group": K} if K > 1 else {}
+        shape, dims = problem.split.layer_shape, problem.split.layer_dims
+        return xr.DataArray(np.reshape(values, (*shape, *groups.values())), dims=(*dims, *groups))
 
     means = np.asarray(along)
     names = ("m", "zeta", *["chi"] * modes.norms, *["nu"] * modes.biases)
     best = {name: labelled(means[:, i * K : (i + 1) * K]) for i, name in enumerate(names)}
     best["psi"] = labelled(across)
-    spike = {"b": frame.b[..., 0], "c": problem.c, "theta": frame.gamma[:, 0], "rest": frame.rho[:, 0]}
-    layer = {name: labelled(values) for name, values in spike.items()}
-    biases = xr.DataArray(problem.biases, dims="group") if groups else float(problem.biases[0])
-    (at,) = places_of(x, 1)
+    rows = Geometry.of(problem, np.arange(K), 1.0, problem.biases, "group")
+    at, most = places_of(x, 1), {"m": labelled(upper)}
     dataset = grid.dataset({}, provenance("bound_functions", model, target, bulk=problem.law.name))
     return (
-        dataset.assign_coords(x=at)
+        dataset.assign_coords(x=at[0])
         .assign(
-            upper=mean_given(
-                [at], model.activation, {"m": labelled(upper)}, **layer, biases=biases, dim="group"
-            ),
-            lower=mean_given([at], model.activation, best, **layer, biases=biases, dim="group"),
-            truth=target_curve(target, [at]),
-            m_upper=labelled(upper),
+            upper=mean_given(at, model.activation, most, rows),
+            lower=mean_given(at, model.activation, best, rows),
+            truth=target_curve(target, at),
+            m_upper=most["m"],
         )
         .assign(best)
     )
 
 
-def _floor(problem: Problem) -> np.ndarray:
-    """E[t2 - t0² - |t1|²], and E t1² along each of the user's directions: [U, 1 + k]."""
-
-    def compute(features: Features, label: Label, chunk: np.ndarray) -> np.ndarray:
-        along = problem.frame(chunk).turn @ label.t1  # [U, k, N]
-        left = mean(features, label.t2 - label.t0**2 - (label.t1**2).sum(axis=1))
-        gains = (features.weights[:, None] * along**2).sum(axis=-1)
-        gains[gains < _ABSENT**2 * mean(features, label.t2)[:, None]] = 0.0  # by symmetry
-        return np.concatenate([np.maximum(left, 0.0)[:, None], gains], axis=1)
-
-    return averaged(problem, compute, max(TOLERANCE, _COARSER[problem.labels.directions > 1]))[0]
-
-
 def evaluate(problem: Problem, tolerance: float = TOLERANCE) -> dict[str, np.ndarray]:
-    """The bounds of every first layer (and setting of β), arrays [U, A]."""
+    """The bounds of every first layer (and setting of β), arrays [U, A], and E t1² along each of the user's directions,
+    [U, A, k]."""
     beta = problem.beta
     one = len(problem.weights) == 1 and problem.spikes == 1 and not problem.modes(np.arange(1)).norms
 
     def compute(features: Features, label: Label, chunk: np.ndarray) -> np.ndarray:
         rest = np.maximum(mean(features, label.t2 - label.t0**2), 0.0)
         upper = project(features, features.mu0, label.t0).distance + rest
-        lower = lowest(features, label, problem.modes(chunk))[0]
-        columns = [upper[:, None], lower[:, None]]
+        floor, best, across = lowest(features, label, problem.modes(chunk))
+        lower = floor + best.distance + sum(side.distance for side in across)
+        t1 = problem.frame(chunk).turn @ label.t1  # along the user's directions, [U, k, N]
+        gains = (features.weights[:, None] * t1**2).sum(axis=-1)
+        gains[gains < _ABSENT**2 * mean(features, label.t2)[:, None]] = 0.0  # by symmetry
+        columns = [np.stack([upper, lower, floor], axis=1), gains]
         if one:
             columns.append(infinite_samples(features, label, problem.c[chunk], beta[chunk]))
         return np.concatenate(columns, axis=1)
 
     values, _ = averaged(problem, compute, max(tolerance, _COARSER[problem.labels.directions > 1]))
-    found = {"upper": values[:, :1], "lower": values[:, 1:2]} | ({"lower_beta": values[:, 2:]} if one else {})
-    return {name: np.broadcast_to(bound, beta.shape) for name, bound in found.items()}
+    upper, lower, floor, gains, at_beta = np.split(values, [1, 2, 3, 3 + problem.labels.directions], axis=1)
+    found = {"upper": upper, "lower": lower} | ({"lower_beta": at_beta} if one else {}) | {"floor": floor}
+    found = {name: np.broadcast_to(bound, beta.shape) for name, bound in found.items()}
+    return found | {"by_direction": np.broadcast_to(gains[:, None], (*beta.shape, gains.shape[1]))}
 
 
 def lowest(features: Features, label: Label, modes: Modes) -> tuple[np.ndarray, Best, list[Best]]:
-    """The lower bound [U], and the best functions of κ, and of κ times each y, that make it up."""
+    """The floor [U], E[t2 - t0² - |t1|²], and the best functions of κ, and of κ times each y: with their distances
+    it makes up the lower bound."""
     along = project(features, mean_functions(features, modes), label.t0)
     across = [project(features, features.mu1, t1) for t1 in np.moveaxis(label.t1, 1, 0)]
     unseen = np.maximum(label.t2 - label.t0**2 - (label.t1**2).sum(axis=1), 0.0)
-    return along.distance + sum(side.distance for side in across) + mean(features, unseen), along, across
+    return mean(features, unseen), along, across
 
 
 def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.ndarray) -> np.ndarray:

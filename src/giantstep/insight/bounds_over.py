@@ -24,6 +24,7 @@ from ..theory.problem import Problem, pose
 if TYPE_CHECKING:
     import xarray as xr
 
+_OPTIMISED = ("upper", "lower", "lower_beta")
 _SCAN = np.geomspace(1e-2, 30.0, 71)  # spikes r that are tried; a bound has few minima in log r
 _ROUGH = 1e-7  # quadrature error, over E σ*², that the scan may have
 _POINTS, _TO_SERIES = through(11)  # Chebyshev points, and the series T_0, T_1, ... through values there
@@ -55,7 +56,7 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
         """Every bound at learning rates [settings, n]."""
         repeated = {name: np.repeat(values, eta.shape[1]) for name, values in flat.items()}
         found = evaluate(posed_at(model, target, repeated | {"eta": eta.reshape(-1)}, bulk), tolerance)
-        return {name: values.reshape(eta.shape) for name, values in found.items()}
+        return {name: found[name].reshape(eta.shape) for name in _OPTIMISED if name in found}
 
     unit = rate_of_unit_spike(model, target, flat)[:, None]
     scanned = all_bounds(unit * _SCAN, _ROUGH)

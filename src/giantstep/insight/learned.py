@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -137,9 +137,7 @@ def conditional_mean(
     problem: Problem, model: Model, fitted: xr.Dataset, x: list[xr.DataArray]
 ) -> xr.DataArray:
     """The learned function of fitted order parameters, as `predict` names and labels them."""
-    import xarray as xr
-
-    split, merging, group = problem.split, problem.merging, model.group
+    merging, group = problem.merging, model.group
     letters = model.readout
     several = not letters.single
     which, sign = (merging.group, merging.sign) if several else (np.arange(len(merging.letters.values)), 1.0)
@@ -147,53 +145,53 @@ def conditional_mean(
         raise ParameterError(
             f"the learned function needs order parameters letter by letter, and the law {letters.law!r} gives sums"
         )
-    room, k, U = model.spike_directions, problem.labels.directions, len(problem.c)
-    b, theta, rest = np.zeros((U, len(which), room)), np.zeros((U, k, room)), np.zeros((U, k, k))
-    for chunk in (block.chunk for block in problem.blocks(48)):
-        frame = problem.frame(chunk)
-        met = min(k, frame.spikes)
-        b[chunk, :, : frame.spikes] = (frame.b @ frame.back)[:, which] * np.reshape(sign, (-1, 1))
-        theta[chunk, :, : frame.spikes] = (frame.turn[:, :, :met] * frame.gamma[:, None, :met]) @ frame.back[
-            :, :met
-        ]
-        rest[chunk] = (frame.turn * frame.rho[:, None]) @ np.swapaxes(frame.turn, -1, -2)
-
-    def placed(values: np.ndarray, *inner: str) -> xr.DataArray:
-        """[U, ...] with dimensions; those of size one that answers do not have are left out."""
-        kept = [axis for axis, dim in enumerate(inner, start=1) if values.shape[axis] > 1 or _kept(dim)]
-        dims = (*split.layer_dims, *(inner[axis - 1] for axis in kept))
-        return xr.DataArray(
-            values.reshape((*split.layer_shape, *(values.shape[axis] for axis in kept))), dims=dims
-        )
-
-    def _kept(dim: str) -> bool:
-        return (
-            (dim == group and several)
-            or (dim == "spike" and room > 1)
-            or (dim.startswith("direction") and k > 1)
-        )
-
     biases = np.asarray(merging.letters.biases or np.zeros(len(merging.letters.values)))[which] * sign
     orders = {  # without coordinates, which the answer has anyway: to compare them would take longer than the averages
         name: fitted[name].drop_vars(fitted[name].coords)
         for name in ("m", "zeta", "psi", "chi", "nu")
         if name in fitted
     }
-    spikes = {
-        "b": placed(b, group, "spike"),
-        "theta": placed(theta, "direction", "spike"),
-        "rest": placed(rest, "direction", "direction_"),
-        "c": placed(problem.c[:, which], group),
-    }
-    found = mean_given(
-        x,
-        model.activation,
-        orders,
-        **spikes,
-        biases=placed(biases[None] + 0.0 * problem.c[:, which], group),
-        dim=group,
-    )
+    found = mean_given(x, model.activation, orders, Geometry.of(problem, which, sign, biases, group))
     return found.drop_vars(["letter", "letter_"], errors="ignore")
+
+
+class Geometry(NamedTuple):
+    """Rows of groups, along `group`, as the target's directions see them: for each first layer of a grid."""
+
+    b: xr.DataArray  # along "spike", components of a group's spike
+    c: xr.DataArray
+    biases: xr.DataArray
+    theta: xr.DataArray  # along "direction" and "spike": the spikes' directions on the target's,
+    rest: xr.DataArray  # along "direction" and "direction_": and what they leave open of these
+    group: str
+
+    @staticmethod
+    def of(problem: Problem, which: np.ndarray, sign: Any, biases: np.ndarray, group: str) -> Geometry:
+        """Of the problem's groups `which`, some of them turned round."""
+        import xarray as xr
+
+        room, k, U = problem.directions, problem.labels.directions, len(problem.c)
+        b, theta, rest = np.zeros((U, len(which), room)), np.zeros((U, k, room)), np.zeros((U, k, k))
+        for chunk in (block.chunk for block in problem.blocks(48)):
+            frame = problem.frame(chunk)
+            met = min(k, frame.spikes)
+            b[chunk, :, : frame.spikes] = (frame.b @ frame.back)[:, which] * np.reshape(sign, (-1, 1))
+            known = frame.turn[:, :, :met] * frame.gamma[:, None, :met]
+            theta[chunk, :, : frame.spikes] = known @ frame.back[:, :met]
+            rest[chunk] = (frame.turn * frame.rho[:, None]) @ np.swapaxes(frame.turn, -1, -2)
+
+        def placed(values: np.ndarray, *inner: str) -> xr.DataArray:
+            shape = (*problem.split.layer_shape, *values.shape[1:])
+            return xr.DataArray(values.reshape(shape), dims=(*problem.split.layer_dims, *inner))
+
+        return Geometry(
+            placed(b, group, "spike"),
+            placed(problem.c[:, which], group),
+            xr.DataArray(biases, dims=group),
+            placed(theta, "direction", "spike"),
+            placed(rest, "direction", "direction_"),
+            group,
+        )
 
 
 def target_curve(target: Target, x: list[xr.DataArray]) -> xr.DataArray:
@@ -216,53 +214,36 @@ def target_curve(target: Target, x: list[xr.DataArray]) -> xr.DataArray:
 
 
 def mean_given(
-    x: list[xr.DataArray],
-    activation: Function,
-    orders: dict[str, xr.DataArray],
-    b: xr.DataArray,
-    c: xr.DataArray,
-    theta: xr.DataArray,
-    rest: xr.DataArray,
-    biases: Any,
-    dim: str,
+    x: list[xr.DataArray], activation: Function, orders: dict[str, xr.DataArray], rows: Geometry
 ) -> xr.DataArray:
-    """f(x) of the docstring of `learned_function`, summed over `dim`, the groups, given some projections x.
+    """f(x) of the docstring of `learned_function`, summed over the groups, given some projections x.
 
     A group's spike is S = Σ b_j d̂_j and its linear part L = Σ ζ_j d̂_j + Σ ψ_m ê_m. On the target's directions these
     have components S·θ̂ = Σ b_j Θ_j and L·θ̂ = Σ ζ_j Θ_j + `rest`·ψ. Given x the argument of σ is Gaussian with mean
     (S·θ̂)·x, and f = m A + (L·θ̂)·x B + (L·S - (L·θ̂)·(S·θ̂)) C + χC/2 + νB.
     """
 
-    def along(values: xr.DataArray) -> xr.DataArray:
-        return values.sum("spike") if "spike" in values.dims else values
-
     def given(values: xr.DataArray) -> list[xr.DataArray]:
         """Components on the directions that x has projections on."""
-        if "direction" not in values.dims:
-            return [values]
         return [values.isel(direction=i, drop=True) for i in range(len(x))]
 
-    spike = given(along(b * theta))
-    width = (c + along(b**2) - sum(one**2 for one in spike)) ** 0.5
-    A, B, C = _averages(activation, sum(s * z for s, z in zip(spike, x, strict=True)) + biases, width)
+    def dot(p: list[xr.DataArray], q: list[xr.DataArray]) -> Any:
+        return sum(one * other for one, other in zip(p, q, strict=True))
+
+    spike = given((rows.b * rows.theta).sum("spike"))
+    width = (rows.c + (rows.b**2).sum("spike") - dot(spike, spike)) ** 0.5
+    A, B, C = _averages(activation, dot(spike, x) + rows.biases, width)
     found = orders["m"] * A
     if "zeta" in orders:
-        psi = orders["psi"]
-        across = (
-            rest * psi
-            if "direction" not in psi.dims
-            else (rest * psi.rename(direction="direction_")).sum("direction_")
-        )
-        linear = given(along(orders["zeta"] * theta) + across)
-        found = found + sum(one * z for one, z in zip(linear, x, strict=True)) * B
-        found = (
-            found + (along(orders["zeta"] * b) - sum(p * q for p, q in zip(linear, spike, strict=True))) * C
-        )
+        zeta, psi = orders["zeta"], orders["psi"]
+        psi = psi.rename(direction="direction_") if "direction" in psi.dims else psi
+        linear = given((zeta * rows.theta).sum("spike") + (rows.rest * psi).sum("direction_"))
+        found = found + dot(linear, x) * B + ((zeta * rows.b).sum("spike") - dot(linear, spike)) * C
     if "chi" in orders:
         found = found + 0.5 * orders["chi"] * C
     if "nu" in orders:
         found = found + orders["nu"] * B
-    return found.sum(dim) if dim in found.dims else found
+    return found.sum(rows.group)
 
 
 def _averages(activation: Function, shift: xr.DataArray, width: xr.DataArray) -> list[xr.DataArray]:
