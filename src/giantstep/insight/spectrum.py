@@ -228,15 +228,11 @@ def end_of_most(spectrum: xr.Dataset) -> float:
     Rare samples of a step, or inputs far along the spike, make tails: the upper edge is where these end, which may be
     at twice the largest eigenvalue of networks that anybody trains.
     """
-    x, share = (
-        np.ravel(values) for values in (spectrum["eigenvalue"], spectrum["weight"] * spectrum["density"])
-    )
-    known = np.isfinite(x)
-    x, share = x[known], share[known]
-    order = np.argsort(-x)
-    above = np.cumsum(share[order])
+    x = np.ravel(spectrum["eigenvalue"])
+    order = np.argsort(-x)  # where answers are padded with NaN there is no mass, whatever the order
+    above = np.cumsum(np.nan_to_num(np.ravel(spectrum["weight"] * spectrum["density"])[order]))
     edge = float(np.nanmax(spectrum["edge"].values, initial=0.0))
-    if not above.size:
+    if not above.size or not above[-1] > 0.0:
         return edge
     end = float(x[order][np.searchsorted(above, BEYOND * above[-1])])
     return end if end < _NEAR * edge else edge

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from ..model.description import FunctionLike, Parameter
 
-_FAR = {"outlier": np.inf, "overlap_neurons": 1.0, "overlap_spike": 1.0}
 _ASIDE = 1e-5  # η/x at which derivatives are read off imaginary parts, right to its square
 
 
@@ -103,20 +102,17 @@ def weight_spectrum(
         rows = rows_alone(problem.bulks(np.array([u]))[0], beta)
         c = rows.bulk.c[0]
         plain = not rows.samples.size and np.allclose(c, c[0], rtol=1e-12)  # isotropic, and of one norm
-        law = MarchenkoPastur(rows) if plain else ResolventLaw(rows)
+        law = MarchenkoPastur(rows, points) if plain else ResolventLaw(rows, points)
         strengths = frame.b[0, :, 0]
         strength = beta * float(problem.weights @ strengths**2)
-        answers: dict[str, Any] = bulk_answers(law.density(points), rows) | {"spike_per_d": strength}
+        answers: dict[str, Any] = bulk_answers(law.density, rows) | {"spike_per_d": strength}
         if d is not None:
-            least = law.threshold(strengths)
+            least, T = law.threshold(strengths), strength * size
             # below the threshold the largest eigenvalue is the edge, and its vectors do not overlap with the spike's
-            answers |= {
-                "outlier": float(np.max(answers["edge"])),
-                "overlap_neurons": 0.0,
-                "overlap_spike": 0.0,
-            }
-            if strength * size > least:
-                answers |= law.top(strengths, size)
+            top = np.max(answers["edge"]), 0.0, 0.0
+            if least < T:
+                top = law.top(strengths, T) if np.isfinite(T) else (np.inf, 1.0, 1.0)
+            answers |= dict(zip(("outlier", "overlap_neurons", "overlap_spike"), top, strict=True))
             answers["overlap_target"] = float(frame.gamma[0, 0]) ** 2 * answers["overlap_spike"]
             answers["threshold"] = float(np.sqrt(least / (beta * size * power)))
         found.append(answers)
@@ -127,30 +123,25 @@ def weight_spectrum(
 class MarchenkoPastur:
     """Isotropic rows of one norm, in closed form: in a millisecond, where `ResolventLaw` takes 0.3 s."""
 
-    def __init__(self, rows: SpectralEquations):
-        self.c, self.beta, self.weights = float(rows.bulk.c[0, 0]), rows.beta, rows.bulk.weights
-
-    def density(self, points: int) -> Density:
-        c, beta = self.c, self.beta
-        low, high = c * (1.0 - np.sqrt(beta)) ** 2, c * (1.0 + np.sqrt(beta)) ** 2
+    def __init__(self, rows: SpectralEquations, points: int):
+        self.c, self.beta = c, beta = float(rows.bulk.c[0, 0]), rows.beta
+        middle, half = c * (1.0 + beta), 2.0 * c * np.sqrt(beta)
         t = (np.arange(points) + 0.5) * np.pi / points
-        half = 0.5 * (high - low)
-        x = 0.5 * (low + high) - half * np.cos(t)
+        x = middle - half * np.cos(t)
         density = half * np.sin(t) / (2.0 * np.pi * c * beta * x)
-        return Density(np.array([[low, high]]), x, density, half * np.sin(t) * np.pi / points, 0.0)
+        edges = np.array([[c * (1.0 - np.sqrt(beta)) ** 2, middle + half]])
+        self.density = Density(edges, x, density, half * np.sin(t) * np.pi / points, 0.0)
 
     def threshold(self, strengths: np.ndarray) -> float:
         return self.c * np.sqrt(self.beta)
 
-    def top(self, strengths: np.ndarray, d: float) -> dict[str, Any]:
-        c, beta, T = self.c, self.beta, self.beta * d * float(self.weights @ strengths**2)
-        if np.isinf(T):
-            return _FAR
-        return {
-            "outlier": (T + c) * (T + c * beta) / T,
-            "overlap_neurons": 1.0 - c * beta * (T + c) / (T * (T + c * beta)),
-            "overlap_spike": 1.0 - c * (T + c * beta) / (T * (T + c)),
-        }
+    def top(self, strengths: np.ndarray, T: float) -> tuple[float, float, float]:
+        c, beta = self.c, self.beta
+        return (
+            (T + c) * (T + c * beta) / T,
+            1.0 - c * beta * (T + c) / (T * (T + c * beta)),
+            1.0 - c * (T + c * beta) / (T * (T + c)),
+        )
 
 
 class ResolventLaw:
@@ -162,15 +153,11 @@ class ResolventLaw:
     because b and Wv̂ do not see each other. Its vectors have ⟨û, b⟩² = B²/ν and ⟨v̂₁, v̂⟩² = 1/(νx), ν = -(B' + B²G').
     """
 
-    def __init__(self, rows: SpectralEquations):
-        self.rows, self._top = rows, 1.5 * rows.largest()
-        self.solver = HalfPlaneSolver(rows, self._top)
-        self._edge = np.nan
-
-    def density(self, points: int) -> Density:
-        density = find_density(self.solver, self._top, points)
-        self._edge = float(density.intervals.max(initial=0.0))
-        return density
+    def __init__(self, rows: SpectralEquations, points: int):
+        top = 1.5 * rows.largest()
+        self.rows, self.solver = rows, HalfPlaneSolver(rows, top)
+        self.density = find_density(self.solver, top, points)
+        self._edge = float(self.density.intervals.max(initial=0.0))
 
     def _forms(self, strengths: np.ndarray, V: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """B/d and G."""
@@ -195,10 +182,9 @@ class ResolventLaw:
         weakness = self._weakness(strengths, x)
         return 0.0 if np.any(weakness < 0.0) else total / float(weakness[0])
 
-    def top(self, strengths: np.ndarray, d: float) -> dict[str, Any]:
-        T = self.rows.beta * d * float(self.rows.bulk.weights @ strengths**2)
-        if np.isinf(T):
-            return _FAR
+    def top(self, strengths: np.ndarray, T: float) -> tuple[float, float, float]:
+        """The largest eigenvalue, and its vectors' squared overlaps with û and v̂."""
+        d = T / (self.rows.beta * float(self.rows.bulk.weights @ strengths**2))
         # (√edge + √T)² bounds what the bulk and the spike make together; rows alone may have an eigenvalue outside
         low, high = self._edge * (1.0 + CLOSE), 2.0 * T + FARTHEST * self._edge
         at = locate(
@@ -214,8 +200,4 @@ class ResolventLaw:
         B, G = self._forms(strengths, V, z)
         B, slope = d * B[0], _ASIDE * place  # -f' = Im f/η outside the bulk
         norm = (B.imag + B.real**2 * G[0].imag) / slope
-        return {
-            "outlier": place,
-            "overlap_neurons": B.real**2 / (norm * T),
-            "overlap_spike": 1.0 / (norm * place),
-        }
+        return place, B.real**2 / (norm * T), 1.0 / (norm * place)
