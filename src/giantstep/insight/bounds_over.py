@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 _OPTIMISED = ("upper", "lower", "lower_beta")
 _SCAN = np.geomspace(1e-2, 30.0, 71)  # spikes r that are tried; a bound has few minima in log r
 _ROUGH = 1e-7  # quadrature error, over E σ*², that the scan may have
-_POINTS, _TO_SERIES = through(11)  # Chebyshev points, and the series T_0, T_1, ... through values there
-_NARROWER = 20.0  # the second polynomial is taken on an interval narrower by this
+_POINTS, _TO_SERIES = through(15)  # Chebyshev points, and the series T_0, T_1, ... through values there
 _NO_SPIKE = 1e-12  # length of a spike that is rounding
 _AT_END = 1e-6  # distance from an end of the scan, in ln η, that is none
 
@@ -86,19 +85,16 @@ def _minima(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minima over the last axis, and where, for functions known at x [..., n] that are smooth around the least value.
 
-    A polynomial through eleven Chebyshev points between the neighbours of the best scanned point has its minimum near
-    that of the function; a second one, on a narrower interval there, has it to rounding. All functions at once:
-    `scipy.optimize.minimize_scalar` takes them one by one.
+    A polynomial through fifteen Chebyshev points between the neighbours of the best scanned point has its minimum where
+    the function has it. All functions at once: `scipy.optimize.minimize_scalar` takes them one by one.
     """
     best = values.argmin(axis=-1)[..., None]
     low, start, high = (
         np.take_along_axis(x, np.clip(best + step, 0, x.shape[-1] - 1), axis=-1) for step in (-1, 0, 1)
     )
-    place, half = 0.5 * (low + high), 0.5 * (high - low)
-    for width in (half, half / _NARROWER):
-        middle = np.clip(place, low + width, high - width)
-        series = function(middle + width * _POINTS) @ _TO_SERIES.T
-        place = middle + width * np.apply_along_axis(_lowest, -1, series)[..., None]
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    series = function(middle + half * _POINTS) @ _TO_SERIES.T
+    place = middle + half * np.apply_along_axis(_lowest, -1, series)[..., None]
     at = np.concatenate([start, place], axis=-1)
     found = function(at)
     winner = found.argmin(axis=-1)[..., None]
