@@ -119,7 +119,10 @@ class HalfPlaneSolver:
             settled = ~fine & (before < _STALLED)
             lost = np.flatnonzero(~fine & ~settled)
             if len(lost):
-                new[lost] = self._instead(v[lost], f[lost], new[lost])
+                # to the mirror image, which near the axis is close to a solution if it is itself, or to the average
+                mirrored = np.conj(new[lost])
+                usable = self.equations.inside(mirrored)[:, None]
+                new[lost] = np.where(usable, mirrored, 0.5 * (v[lost] + f[lost]))
                 new_image[lost], new_slopes[lost] = self.equations.step(new[lost], zz[lost])
                 after[lost] = self._residual(new[lost], new_image[lost])
             keep = ~settled
@@ -128,14 +131,6 @@ class HalfPlaneSolver:
             residual[moved] = after[keep]
             active = moved
         return V, np.where(self.equations.inside(V), residual, np.inf)
-
-    def _instead(self, V: np.ndarray, image: np.ndarray, newton: np.ndarray) -> np.ndarray:
-        """Where to go from V if not to where Newton's method does: to its mirror image, which near the axis is close to
-        a solution if it is itself, or halfway there, as long as that is in the half plane; else to the average."""
-        new = 0.5 * (V + image)
-        for other in (0.5 * (V + newton), np.conj(newton)):
-            new = np.where(self.equations.inside(other)[:, None], other, new)
-        return new
 
     def _residual(self, V: np.ndarray, image: np.ndarray) -> np.ndarray:
         found = (np.abs(image - V) / self.equations.sizes(V)).max(axis=1)
