@@ -93,8 +93,7 @@ def coefficients(
     answers = {"mu0": mu0, "mu1": mu1, "mu2": np.sqrt(mu2sq), "dmu0": dmu0, "quadrature_error": error}
     one = len(values) == 1
     dims, sizes = (grid.dims, grid.shape) if one else ((*grid.dims, "letter"), shape)
-    variables: dict[str, tuple[tuple[str, ...], Any]]
-    variables = {name: (dims, flat.reshape(sizes)) for name, flat in answers.items()}
+    variables: dict[str, Any] = {name: (dims, flat.reshape(sizes)) for name, flat in answers.items()}
     if letters.c is not None:
         variables["c"] = ((), letters.c[0]) if one else (("letter",), letters.c)
     return grid.dataset(

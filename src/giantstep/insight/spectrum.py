@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..answers.grid import Grid
 from ..answers.provenance import provenance
 from ..errors import ConvergenceError, NotCovered, ParameterError, warn
 from ..model.arguments import checked_arguments
@@ -95,21 +96,13 @@ def spectrum(
     >>> found.edge.values.round(3)
     array([[0.014, 3.034]])
     """
-    if model.takes_steps and target is None:
-        raise ParameterError(
-            "model is a Network, whose spectrum needs the target that its step was taken on; give target=",
-            "target",
-        )
-    check_one_spike(model)
-    target = as_target("x" if target is None else target)
     more = {"alpha": alpha} | ({} if d is None else {"d": d})
     if np.max(np.asarray(more["alpha"])) > _MOST_SAMPLES:
         raise ParameterError(
             f"alpha = {np.max(np.asarray(more['alpha'])):g} must be at most {_MOST_SAMPLES:g}: beyond that, eigenvalues"
             " grow with alpha, and nothing else changes"
         )
-    grid = model_grid(model, target, **more)
-    problem = pose(model, target, grid, spectral_bulk(model, target, bulk))
+    target, grid, problem = spectral_problem(model, target, bulk, more)
     found: list[dict[str, Any]] = []
     for u, a in np.ndindex(*problem.alpha.shape):
         found.append(_one_spectrum(problem, u, a, points, normalise, kernel))
@@ -125,16 +118,26 @@ def spectrum(
     return grid.dataset(variables, attrs, {"side": ["lower", "upper"]})
 
 
-def check_one_spike(model: Model) -> None:
-    """Refuse first layers whose spectra are not known: those with spikes in several directions."""
+def spectral_problem(
+    model: Model, target: Target | FunctionLike | None, bulk: str | None, more: dict[str, Any]
+) -> tuple[Target, Grid, Problem]:
+    """The target, the grid and the problem of a spectrum; refuses first layers whose spectra are not known."""
+    if model.takes_steps and target is None:
+        raise ParameterError(
+            "model is a Network, whose spectrum needs the target that its step was taken on; give target=",
+            "target",
+        )
     if model.spike_directions > 1:
         raise NotCovered(
             "spectra are for first layers with one spike, and the spikes of these groups span several directions;"
             " simulate_spectrum has their eigenvalues"
         )
+    target = as_target("x" if target is None else target)
+    grid = model_grid(model, target, **more)
+    return target, grid, pose(model, target, grid, _spectral_bulk(model, target, bulk))
 
 
-def spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
+def _spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None:
     """The law of rows to take. Real labels of several directions are kept on a few nodes, and poles of their averages
     near the real axis cannot be put right: exact rows are refused there, and are not the default. Labels ±1 are nodes
     themselves."""

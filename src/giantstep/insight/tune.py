@@ -168,14 +168,18 @@ def _optima(
         starts[index] = local_minima(scanned.values[index], grids)
     tasks = [(index, start) for index in starts for start in starts[index] if np.isfinite(start.error)]
     best: dict[tuple[int, ...], Optimum] = {}
-    interrupted = False
+    interrupted: dict[str, int] = {}
     try:
         for done, (index, start) in enumerate(tasks, start=1):
             optimum = objective.minimise(at[index], start, grids)
             best[index] = min(best.get(index, optimum), optimum, key=lambda one: one.error)
             progress(0.5 + 0.5 * done / len(tasks))
     except KeyboardInterrupt:  # what was scanned is there, and so is what was polished so far
-        interrupted = True
+        interrupted = {"interrupted": 1}
+        warn(
+            f"interrupted: {len(starts) - len(best)} of {len(starts)} optima are the best of the scan, not polished"
+            " (their slope is nan)",
+        )
     optima = [best.get(index, starts[index][0]) for index in starts]
     every = {name: np.array([one[name] for one in at.values()]) for name in next(iter(at.values()))}
     d = every.get("d", np.inf)
@@ -191,15 +195,8 @@ def _optima(
         {name: (others, values.reshape(sizes)) for name, values in zip(names, columns, strict=True)}
     )
     found["at_end"] = found["at_end"].astype(bool)
-    found.attrs["bulk"] = objective.bulk
+    found.attrs = {"bulk": objective.bulk} | interrupted
     _remark(columns[0], sized)
-    if interrupted:
-        unpolished = int(np.isnan(found["slope"]).sum())
-        warn(
-            f"interrupted: {unpolished} of {len(optima)} optima are the best of the scan, not polished (their slope is"
-            " nan)",
-        )
-        found.attrs["interrupted"] = 1
     progress(1.0)
     if "split" not in over:
         return found

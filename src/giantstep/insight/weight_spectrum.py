@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..answers.provenance import provenance
-from ..errors import ParameterError
 from ..model.arguments import checked_arguments
 from ..model.checks import one_of
 from ..model.inputs import refuse_inputs
 from ..model.network import Network
 from ..model.spiked import SpikedRF
-from ..model.target import Target, as_target
+from ..model.target import Target
 from ..runtime.progress import with_bar
-from ..theory.problem import model_grid, pose
 from .spectra.equations import SpectralEquations, rows_alone
 from .spectra.halfplane import HalfPlaneSolver
 from .spectra.outliers import CLOSE, FARTHEST, TRIED, mode_forms
 from .spectra.support import Density, find_density, locate
-from .spectrum import POINTS, bulk_answers, check_one_spike, on_grid, spectral_bulk
+from .spectrum import POINTS, bulk_answers, on_grid, spectral_problem
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,17 +81,9 @@ def weight_spectrum(
     >>> found.edge.values.round(3), float(found.outlier.round(3))
     (array([[0., 4.]]), 12.1)
     """
-    if model.takes_steps and target is None:
-        raise ParameterError(
-            "model is a Network, whose weights need the target that its step was taken on; give target=",
-            "target",
-        )
-    target = as_target("x" if target is None else target)
     more = {} if d is None else {"d": d}
+    target, grid, problem = spectral_problem(model, target, bulk, more)
     refuse_inputs(target, "the spectrum of the weights")
-    check_one_spike(model)
-    grid = model_grid(model, target, **more)
-    problem = pose(model, target, grid, spectral_bulk(model, target, bulk))
     power = float(problem.weights @ np.square(problem.merging.letters.values)) or np.nan
     found: list[dict[str, Any]] = []
     for u, a in np.ndindex(*problem.beta.shape):
