@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ACTING = """
-import os, select, signal, subprocess, sys
+import os, select, signal, sys
 from types import SimpleNamespace
 
 played, folder = sys.argv[1:3]
@@ -30,25 +30,9 @@ for module, names in {
 
 import multiprocessing.context
 contexts = multiprocessing.context._concrete_contexts
-real_popen, real_unlink = subprocess.Popen, os.unlink
 if played == "win32":
     os.supports_fd.clear()  # os.chmod wants a path
     contexts.pop("forkserver"), contexts.pop("fork")
-
-    class StartupInfo:
-        def __init__(self, lpAttributeList):
-            self.handles = lpAttributeList["handle_list"]
-
-    class Popen(real_popen):  # a handle that is not inheritable, or not in the list, does not reach the process
-        def __init__(self, *args, startupinfo=None, **kwargs):
-            assert "pass_fds" not in kwargs
-            if startupinfo is not None:
-                assert all(os.get_inheritable(number) for number in startupinfo.handles)
-                kwargs["pass_fds"] = startupinfo.handles
-            super().__init__(*args, **kwargs)
-
-    subprocess.STARTUPINFO, subprocess.Popen = StartupInfo, Popen
-    os.set_handle_inheritable = os.set_inheritable
 
 import giantstep.runtime.system
 giantstep.runtime.system.sys = SimpleNamespace(platform=played)
@@ -105,8 +89,7 @@ assert [path.name for path in Path(folder).iterdir()] == ["s.sqlite"]
 """,
     "explorer": """
 import json, threading, urllib.request
-from giantstep.explorer import Explorer, workers
-workers.LANES |= {"quick": 1, "slow": 1}  # where none is forked, each loads the library again
+from giantstep.explorer import Explorer
 server = Explorer()
 assert server.allow_reuse_address == (played != "win32")
 threading.Thread(target=server.serve_forever, daemon=True).start()

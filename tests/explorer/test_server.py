@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import queue
 import re
@@ -25,11 +24,10 @@ import pytest
 import giantstep as gs
 from giantstep.explorer import Explorer, assets, explore
 from giantstep.explorer.jobs import Jobs
-from giantstep.explorer.refusals import Refused
+from giantstep.explorer.refusals import Refused, refusal
 from giantstep.explorer.server import listening, opened
 from giantstep.explorer.settings import Settings
-from giantstep.explorer.views import VIEWS, View
-from giantstep.explorer.workers import Worker, live, messages
+from giantstep.explorer.views import VIEWS
 
 from .conftest import Visitor
 
@@ -43,9 +41,8 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
-def at_work(visitor: Visitor, lane: str) -> list[Worker]:
-    alive = list(visitor.server.jobs.workers.alive)
-    return [worker for worker in alive if worker.lane == lane and worker.working]
+def at_work(visitor: Visitor, lane: str, working: bool = True) -> list[Any]:
+    return [worker for worker in [*visitor.server.jobs.lanes[lane].alive] if worker.working == working]
 
 
 def question(token: str, view: str, settings: dict[str, Any]) -> bytes:
@@ -234,7 +231,7 @@ def test_only_the_own_page_gets_an_answer_and_only_to_a_question(
 
 def test_equal_questions_are_computed_once(visitor, monkeypatch):
     first = visitor.ask("bounds", {"eta": 1.7, "lam": 1})
-    monkeypatch.setattr(visitor.server.jobs, "workers", None)  # nobody computes any more
+    monkeypatch.setattr(visitor.server.jobs, "lanes", {})  # nobody computes any more
     assert visitor.ask("bounds", {"eta": 1.7, "lam": 2}) == first  # bounds do not depend on the penalty
 
 
@@ -244,7 +241,7 @@ def test_work_ends_when_nobody_waits(visitor):
         assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
         (worker,) = at_work(visitor, "simulation")
     wait_until(
-        lambda: worker not in visitor.server.jobs.workers.alive, 10.0
+        lambda: worker not in visitor.server.jobs.lanes["simulation"].alive, 10.0
     )  # long before its first trial ends
     assert not worker.process.is_alive()
 
@@ -252,8 +249,7 @@ def test_work_ends_when_nobody_waits(visitor):
 @pytest.mark.posix
 def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor):
     def waiting() -> set[int]:
-        alive = list(visitor.server.jobs.workers.alive)
-        return {worker.process.pid for worker in alive if worker.lane == "quick" and not worker.working}
+        return {worker.process.pid for worker in at_work(visitor, "quick", working=False)}
 
     visitor.ask("bounds", {"eta": 1.11})
     wait_until(lambda: bool(waiting()))
@@ -269,7 +265,7 @@ def test_a_worker_answers_again_and_is_replaced_only_when_it_was_ended(visitor):
         (worker,) = at_work(visitor, "quick")
         for pid in before - {worker.process.pid}:
             os.kill(pid, signal.SIGCONT)
-    wait_until(lambda: bool(waiting()) and worker not in visitor.server.jobs.workers.alive)
+    wait_until(lambda: worker not in visitor.server.jobs.lanes["quick"].alive)
     assert visitor.ask("bounds", {"eta": 1.13})[0] == 200
 
 
@@ -288,9 +284,9 @@ def test_a_worker_that_dies_is_a_sentence_and_the_next_question_is_answered(visi
 def test_work_that_takes_too_long_ends_with_a_sentence():
     jobs = Jobs(longest={"slow": 0.0})
     with pytest.raises(Refused, match="too long"):
-        list(jobs.lines("optimum", {}, lambda: True))
-    assert not [worker for worker in jobs.workers.alive if worker.working]
-    jobs.workers.close()
+        jobs.answer("optimum", False, {}, print)
+    assert not jobs.lanes["slow"].alive - set(jobs.lanes["slow"]._idle)
+    jobs.close()
 
 
 @pytest.mark.parametrize(
@@ -302,19 +298,12 @@ def test_work_that_takes_too_long_ends_with_a_sentence():
         (KeyError("secret"), 500, "KeyError"),
     ],
 )
-def test_errors_become_sentences(error, status, words, monkeypatch, capsys):
-    def fail(settings: Settings, effort: Any) -> Any:
-        yield {"trial": 0}
-        raise error
-
-    monkeypatch.setitem(VIEWS, "bounds", View(fail, ()))
-    line, refused = messages("bounds", Settings())
-    assert line == '{"trial": 0}'
-    assert isinstance(refused, Refused)
+def test_errors_become_sentences(error, status, words, capsys):
+    refused = refusal(error)
     assert refused.status == status
     assert words in refused.sentence
     assert "secret" not in refused.sentence
-    assert ("Traceback" in capsys.readouterr().err) == (status == 500)
+    assert ("secret" in capsys.readouterr().err) == (status == 500)  # for the terminal alone
 
 
 def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way():
@@ -387,17 +376,3 @@ server.server_close()
     began, answered = done.stdout.splitlines()  # once, not again in each process
     assert began == "began"
     assert "'lower'" in answered
-
-
-def test_a_process_whose_answer_nobody_reads_ends_quietly():
-    """The explorer ends between two lines of an answer: the connection is reset, which is no failure of anybody's."""
-    context = multiprocessing.get_context("forkserver")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=live, args=("quick", theirs))
-    process.start()
-    theirs.close()
-    ours.send(("bounds", Settings(bulk="isotropic"), False))
-    assert ours.poll(60)  # an answer is there, and stays unread
-    ours.close()
-    process.join(60)
-    assert process.exitcode == 0

@@ -103,12 +103,12 @@ def _die(how: int = 9) -> None:
 @pytest.mark.parametrize(
     ("executable", "said"),
     [
-        ("/no/such/python", "do not start: No such file or directory"),
+        ("/no/such/python", r"do not start: the process ended while it started \(exit status 255\)"),
         ("/bin/false", r"do not start: the process ended while it started \(exit status 1\)"),
     ],
 )
 def test_a_worker_that_does_not_start_is_no_death(executable, said, monkeypatch):
-    monkeypatch.setattr(spawn, "_python_exe", executable)  # as multiprocessing.set_executable does
+    monkeypatch.setattr(spawn, "_python_exe", os.fsencode(executable))  # as multiprocessing.set_executable does
     with pytest.raises(NoWorker, match=f"{said}; with workers = 1"):
         simulate(Network("tanh", 1.0, 1.0), "sin", workers=2, **SETTING)
 
@@ -217,7 +217,7 @@ def test_workers_end_with_their_parent_also_in_the_middle_of_a_job(name):
             assert parent.stdout.readline() == "1\n"
             time.sleep(0.3)  # until both have a job
             workers = psutil.Process(parent.pid).children(recursive=True)
-            assert len(workers) == 2
+            assert len(workers) >= 2  # and multiprocessing's own
             if ending == signal.SIGINT:  # as a terminal does: to the workers as well
                 os.killpg(parent.pid, ending)
             else:
@@ -226,5 +226,5 @@ def test_workers_end_with_their_parent_also_in_the_middle_of_a_job(name):
         finally:
             parent.kill()
     assert complaint.count("Traceback") == (ending == signal.SIGINT)  # the script's own, not the workers'
-    gone, alive = psutil.wait_procs(workers, timeout=10)
-    assert (len(gone), alive) == (2, [])
+    _, alive = psutil.wait_procs(workers, timeout=10)
+    assert not alive

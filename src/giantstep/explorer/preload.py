@@ -6,14 +6,13 @@ Importing this module computes something small with every verb; nothing else sho
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg  # noqa: F401  (its own BLAS must be loaded before it can be capped)
-from threadpoolctl import threadpool_limits
 
 import giantstep as gs
 
-from . import views as views
+from ..runtime.threads import thread_pools
+from . import jobs as jobs
 
-threadpool_limits(1)  # quick answers come side by side: none of them should take all cores
+thread_pools().limit(limits=1)  # quick answers come side by side: none of them should take all cores
 
 _net = gs.Network("tanh", eta=1.0, alpha0=1.0)
 for _bulk in ("isotropic", "exact"):

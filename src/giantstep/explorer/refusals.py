@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from http import HTTPStatus
 
 from ..errors import ExpressionError, GiantstepError, ParameterError
+from ..runtime.workers import WorkerDied
 from .settings import CONTROLS
 
 _SETTINGS = {"function": "target"}  # names of the library that differ from the page's
@@ -72,14 +74,21 @@ def _labelled(argument: re.Match[str]) -> str:
     return label + (" = " if sign or word else "") + (value or "")
 
 
-def refusal(error: GiantstepError) -> Refused:
-    """The library's reason as a sentence for the page, with the setting that it is about, if it is about one."""
+def refusal(error: Exception) -> Refused:
+    """What is wrong as a sentence for the page, with the setting that it is about, if it is about one."""
+    if isinstance(error, WorkerDied):
+        sentence = "the computation ended unexpectedly; try less extreme values"
+        return Refused(sentence, HTTPStatus.INTERNAL_SERVER_ERROR)
+    if isinstance(error, MemoryError | ArithmeticError):
+        return Refused(f"these values are too extreme to compute with ({type(error).__name__})")
+    if not isinstance(error, GiantstepError):
+        traceback.print_exception(error)
+        sentence = f"the computation failed ({type(error).__name__}); the terminal has the details"
+        return Refused(sentence, HTTPStatus.INTERNAL_SERVER_ERROR)
     text, name = str(error), getattr(error, "name", None)
     if isinstance(error, ExpressionError):
         text = f"{error.reason} (column {error.position + 1} of {error.text[:80]})"
-    elif name is None and isinstance(error, ParameterError):
-        name = re.split(r"[\s':,]", text.lstrip("'"), maxsplit=1)[
-            0
-        ]  # its sentence begins with what it is about
+    elif name is None and isinstance(error, ParameterError):  # whose sentence begins with what it is about
+        name = re.split(r"[\s':,]", text.lstrip("'"), maxsplit=1)[0]
     name = _SETTINGS.get(name or "", name)
     return Refused(page_words(text), setting=name if name in CONTROLS else None)

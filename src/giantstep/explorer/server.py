@@ -23,7 +23,7 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -84,7 +84,7 @@ class Explorer(ThreadingHTTPServer):
 
     def server_close(self) -> None:
         if hasattr(self, "jobs"):  # not where listening failed
-            self.jobs.workers.close()
+            self.jobs.close()
         super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -144,6 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Explorer  # type: ignore[assignment]
     server_version, sys_version = "giantstep", ""
     timeout = 30  # seconds that a visitor may take to ask
+    begun = False  # an answer
     disable_nagle_algorithm = True  # a line goes out when it is written
 
     def do_GET(self) -> None:
@@ -170,11 +171,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         try:
-            view, coarse, settings = self._question()
-            with closing(self.server.jobs.lines(view, settings, self._wanted, coarse)) as lines:
-                self._stream(lines)
+            self.server.jobs.answer(*self._question(), self._line, self._wanted)
+            self._line('{"end": true}')
         except Refused as refusal:
-            self._send(refusal.status, _JSON, refusal.json().encode())
+            if self.begun:
+                self._line(refusal.json())
+            else:
+                self._send(refusal.status, _JSON, refusal.json().encode())
         except Gone:
             self.close_connection = True
 
@@ -204,20 +207,12 @@ class _Handler(BaseHTTPRequestHandler):
             sentence = "this page may not ask yet: open the whole link that giantstep explore printed in its terminal"
             raise Refused(sentence, HTTPStatus.UNAUTHORIZED)
 
-    def _stream(self, lines: Iterator[str]) -> None:
-        """Send lines as they come; the first decides whether there is an answer at all."""
-        first = next(lines)
-        self._headers(HTTPStatus.OK, "application/x-ndjson")
-        self._line(first)
-        try:
-            for line in lines:
-                self._line(line)
-            self._line('{"end": true}')
-        except Refused as refusal:
-            self._line(refusal.json())
-
     def _line(self, text: str) -> None:
+        """Send a line of an answer; with the first one there is an answer at all."""
         try:
+            if not self.begun:
+                self._headers(HTTPStatus.OK, "application/x-ndjson")
+                self.begun = True
             self.wfile.write(text.encode() + b"\n")
             self.wfile.flush()
         except OSError:

@@ -8,9 +8,11 @@ what it has tabulated for a target) or "simulation".
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,17 +47,25 @@ _DRAFT = 1e-4  # relative error of integrals in a draft
 _SHADES = 1e-3  # the same on a map that is slow or a draft: its shades tell no more
 _PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
 _PLANE = Spaced(-2.5, 2.5, 33)  # those along each of the first two directions of several
+_SILENCE = 0.3  # seconds before the first word on progress, and between two
 _ENDLESS = 1e6  # samples ÷ d that stand for infinitely many: references differ by less than is drawn
 
 Answer = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Effort:
-    """How an answer is computed: coarsely, as a draft while a hand moves, and who hears of the share that is done."""
+    """How an answer is computed: coarsely, as a draft while a hand moves, and who gets what comes before its end."""
 
     coarse: bool = False
-    report: Callable[[float], None] = lambda share: None
+    tell: Callable[[Answer], None] = lambda answer: None
+    silent_until: float = field(default_factory=lambda: time.monotonic() + _SILENCE)
+
+    def report(self, share: float) -> None:
+        """Tell the share that is done, now and then."""
+        if share < 1.0 and time.monotonic() >= self.silent_until:
+            self.silent_until = time.monotonic() + _SILENCE
+            self.tell({"progress": round(float(share), 3)})
 
 
 def _quick(settings: Settings) -> bool:
@@ -179,7 +189,7 @@ def optimum(settings: Settings, effort: Effort) -> Answer:
     return found | {"best": values, "at_end": bool(answer["at_end"])}
 
 
-def simulate(settings: Settings, effort: Effort) -> Iterator[Answer]:
+def simulate(settings: Settings, effort: Effort) -> Answer:
     """Trained networks: after every trial the means so far, and from the second on their standard errors."""
     values = _range(settings, _SIMULATED)
     arguments = {name: getattr(settings, name) for name in ("alpha", "lam", "loss", "d", "trials", "seed")}
@@ -187,11 +197,17 @@ def simulate(settings: Settings, effort: Effort) -> Iterator[Answer]:
     if settings.bulk == "orthogonal":
         arguments["bulk"] = settings.bulk
     whole = Call("simulate", settings, arguments)
-    answer = {"trials": settings.trials, "d": settings.d, "code": whole.python(), "x": values.value}
-    yield answer | {"trial": 0}
+    answer = {
+        "trials": settings.trials,
+        "d": settings.d,
+        "code": whole.python(),
+        "x": values.value,
+        "trial": 0,
+    }
     runs: list[xr.Dataset] = []
     notes: set[str] = set()
     for trial in range(settings.trials):
+        effort.tell(answer)
         run, found = replace(whole, arguments=arguments | {"trials": [trial]}).run()
         runs.append(run)
         notes.update(found["notes"])
@@ -202,7 +218,8 @@ def simulate(settings: Settings, effort: Effort) -> Iterator[Answer]:
             name: {"mean": means[name], "error": scatter[name] / math.sqrt(trial + 1)}
             for name in map(str, errors)
         }
-        yield answer | {"trial": trial + 1, "notes": sorted(notes)} | measured
+        answer |= {"trial": trial + 1, "notes": sorted(notes)} | measured
+    return answer
 
 
 def _named(answer: xr.Dataset, names: tuple[str, ...]) -> Answer:
@@ -284,8 +301,13 @@ def _lowest(errors: xr.DataArray) -> Answer | None:
     return {"strength": strength, "lam": lam, "error": at}
 
 
-def plain(values: Any) -> Any:
-    """Arrays as nested lists of numbers for JSON, with None where there is none: JSON has neither NaN nor infinity."""
+def as_json(answer: Answer) -> str:
+    """One line of JSON."""
+    return json.dumps(answer, default=_plain, allow_nan=False)
+
+
+def _plain(values: Any) -> Any:
+    """Arrays as nested lists of numbers, with None where there is none: JSON has neither NaN nor infinity."""
     array = np.asarray(values, dtype=float)
     lists = array.astype(object)
     lists[~np.isfinite(array)] = None
@@ -296,7 +318,7 @@ def plain(values: Any) -> Any:
 class View:
     """One question: what computes it, the settings that it uses, its lane if that is fixed, and whether it drafts."""
 
-    compute: Callable[[Settings, Effort], Any]
+    compute: Callable[[Settings, Effort], Answer]
     uses: tuple[str, ...]
     fixed_lane: str | None = None
     drafts: bool = False
@@ -304,13 +326,16 @@ class View:
     def lane(self, settings: Settings) -> str:
         return self.fixed_lane or ("quick" if _quick(settings) else "slow")
 
-    def lines(self, settings: Settings, effort: Effort) -> Iterator[Answer]:
-        """The answer, or each line of one that grows; a slow one comes after its draft, if there is one."""
-        if effort.coarse or (self.drafts and not _quick(settings)):
-            yield self.compute(settings, Effort(coarse=True)) | {"draft": True}
-        if not effort.coarse:
-            answer = self.compute(settings, effort)
-            yield from [answer] if isinstance(answer, dict) else answer
+    def answer(
+        self, settings: Settings, coarse: bool = False, tell: Callable[[Answer], None] = lambda answer: None
+    ) -> Answer:
+        """The answer, or its draft; `tell` gets what comes before: progress, trials, the draft of a slow one."""
+        if coarse or (self.drafts and not _quick(settings)):
+            draft = self.compute(settings, Effort(coarse=True)) | {"draft": True}
+            if coarse:
+                return draft
+            tell(draft)
+        return self.compute(settings, Effort(tell=tell))
 
 
 _LABELS = ("target", "noise", "flips", "latent_noise", "inputs", "share", "exponent")

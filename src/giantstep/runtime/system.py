@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import platform
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,38 +83,31 @@ def ports_can_be_taken_over() -> bool:
     return sys.platform == "win32"
 
 
-def preloading_context(module: str) -> Any:
-    """The context of `multiprocessing` whose processes start fastest and safely.
+def process_context(module: str | None) -> Any:
+    """The context of `multiprocessing` whose processes are each a new Python, which takes a second or two to start.
 
-    On Linux they are forked from a small server that has imported `module`. macOS's own libraries do not survive a
-    fork, and Windows has none: there each process is a new Python, which takes a second or two to start.
+    With a `module`, those of Linux are forked in milliseconds from a small server that has imported it. macOS's own
+    libraries do not survive a fork, and Windows has none.
     """
     import multiprocessing
 
-    context = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
+    context = multiprocessing.get_context("spawn")
     if sys.platform != "win32":
         from multiprocessing import resource_tracker
 
         resource_tracker.ensure_running()  # now: within `deaf_children` it would make the thread hear again
-    if sys.platform == "linux":
+    if module is not None and sys.platform == "linux":
         from multiprocessing import forkserver
 
+        context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([module])
         with deaf_children():
             forkserver.ensure_running()
     return context
 
 
-def inheriting(number: int) -> dict[str, Any]:
-    """Arguments of `subprocess.Popen` with which the new process has our pipe `number`, under the same number."""
-    if sys.platform != "win32":
-        return {"pass_fds": [number]}
-    os.set_handle_inheritable(number, True)
-    return {"startupinfo": subprocess.STARTUPINFO(lpAttributeList={"handle_list": [number]})}
-
-
 def ending(status: int) -> str:
-    """How a process ended, in words, from what `Popen.wait` returns."""
+    """How a process ended, in words, from a process's exit code."""
     if status >= 0:
         return f"exit status {status}"
     if -status == getattr(signal, "SIGKILL", None):

@@ -80,9 +80,3 @@ def thread_pools() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def limit_threads(threads: int) -> None:
-    """Limit linear algebra in this process, which shares the cores with other workers."""
-    os.environ["OMP_NUM_THREADS"] = str(threads)
-    thread_pools().limit(limits=threads)

@@ -1,52 +1,44 @@
-"""Worker processes that do not run the user's program again.
+"""Worker processes that do not run the user's program again: for large grids, trials, sweeps and the explorer.
 
-The fresh processes of `multiprocessing` begin by importing the user's main module: a script without a main guard
-would start itself once more in each of them, and one that comes from standard input cannot be imported at all. A
-worker here is a new Python that runs a few lines of ours and gets its jobs through a pipe. Functions that the
-user's script or notebook defines travel by value (cloudpickle), all others by name.
+A process of `multiprocessing` begins by importing the user's main module: a script without a main guard would start
+itself once more in each of them, and one that comes from standard input cannot be imported at all. Ours do not import
+it. Functions that the user's script or notebook defines travel by value (cloudpickle), all others by name.
 
-One thread of this process looks after each worker. When a worker dies, the job that it was doing is lost and no
-other, and a new worker takes its place. Where a worker does not even start, the error is another, and has the reason.
+Theory, simulation and sweeps take fresh processes, which are as the environment says and leave nothing behind. The
+explorer's are forked from a server that has the library loaded, where the system allows it: on a busy machine with two
+cores a visitor had the first curve after 2 to 4 seconds, and after 17 to 19 with fresh processes.
+
+When a worker dies, or its job is left in the middle, that job is lost and no other; another worker starts when it is
+needed. Where a worker does not even start, the error is another, and has the reason.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-import subprocess
+import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, suppress
-from multiprocessing import Pipe
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from importlib import import_module
 from multiprocessing.connection import Connection
 from multiprocessing.pool import RemoteTraceback  # type: ignore[attr-defined]
-from multiprocessing.spawn import get_executable
 from queue import SimpleQueue
-from threading import Lock, Thread, local
+from threading import Lock, Semaphore, Thread
+from types import ModuleType
 from typing import Any
 
 from ..errors import GiantstepError
-from .system import ending, inheriting
-from .threads import VARIABLES
+from .system import deaf_children, ending, process_context, step_back
+from .threads import VARIABLES, thread_pools
 
-_READY = "ready"
-_PATIENCE = 10.0  # seconds
-_START = f"""
-import signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that has started us: it ends us
-from multiprocessing import connection
-pipe = getattr(connection, "PipeConnection", connection.Connection)(int(sys.argv[1]))  # the first is Windows'
-sys.path[:] = pipe.recv()
-try:
-    import numpy  # which all jobs need: where it fails, no worker starts
-    from {__name__} import serve
-except BaseException as error:
-    pipe.send(f"{{type(error).__name__}}: {{error}}")
-else:
-    serve(pipe)
-"""
+_TICK = 0.05  # seconds between two looks at whether a job's result is still wanted
+_PATIENCE = 10.0  # seconds that a process may take to end
+_one_at_a_time = Lock()  # while a process starts, this one has no main module
+_parent: Connection  # of a worker: the pipe to the process that has started it
 
 
 class WorkerDied(GiantstepError, RuntimeError):
@@ -63,119 +55,178 @@ class NoWorker(GiantstepError, RuntimeError):
 
 def process_pool(workers: int, threads: int) -> closing[Workers]:
     """Fresh processes with `threads` threads each; none of them outlives the block, whatever ends it."""
-    return closing(Workers(workers, threads))
+    return closing(
+        Workers(workers, threads, "numpy")
+    )  # which all jobs need: where it fails, no worker starts
 
 
 class Workers:
-    """At most so many processes; they take jobs in the order in which these are submitted."""
+    """At most so many processes, each with `module` loaded; forked where `forked` says so and the system allows it."""
 
-    def __init__(self, workers: int, threads: int):
-        self._threads, self._keepers = threads, ThreadPoolExecutor(workers)
-        self._mine = local()  # the worker of each thread
-        self._lock, self._closed = Lock(), False
-        self._started: list[_Worker] = []
+    def __init__(self, workers: int, threads: int, module: str, forked: bool = False, niceness: int = 0):
+        self._begin = partial(_Worker, process_context(module if forked else None))
+        self._prepared = dumped((_prepare, (module, threads, niceness)))
+        self._keepers, self._free = ThreadPoolExecutor(workers), Semaphore(workers)
+        self._lock, self._idle = Lock(), list[_Worker]()
+        self.alive, self.closed = set[_Worker](), False
 
     def submit(self, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
-        """The future of `function(*args)`: its exceptions are the function's, `WorkerDied` or `NoWorker`."""
-        return self._keepers.submit(self._do, function, args)
+        """The future of `do`; jobs begin in the order in which they are submitted."""
+        return self._keepers.submit(self.do, function, *args)
+
+    def do(
+        self,
+        function: Callable[..., Any],
+        /,
+        *args: Any,
+        hear: Callable[[Any], None] = lambda told: None,
+        look: Callable[[], None] = lambda: None,
+    ) -> Any:
+        """The result of `function(*args)`. `hear` gets what the function tells meanwhile (`tell`). `look` is called
+        now and then, and may raise: then the job is left in the middle.
+
+        Other exceptions are the function's, `WorkerDied` or `NoWorker`.
+        """
+        job = dumped((function, args))
+        while not self._free.acquire(timeout=_TICK):
+            look()
+        try:
+            with self._lent() as worker:
+                look()
+                return worker.do(job, hear, look)
+        finally:
+            self._free.release()
 
     def close(self) -> None:
         """End every process now; what has not begun is cancelled, what is under way is lost."""
         with self._lock:
-            self._closed = True
-        for worker in self._started:
+            self.closed = True
+        for worker in [*self.alive]:
             worker.process.kill()
         self._keepers.shutdown(cancel_futures=True)
-        for worker in self._started:
-            worker.process.wait()
-            worker.pipe.close()
+        for worker in [*self.alive]:
+            worker.end()
 
-    def _do(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """One job, in the process of this thread."""
-        job = dumped((function, args))
-        if getattr(self._mine, "worker", None) is None:
-            self._mine.worker = self._start()
+    @contextmanager
+    def _lent(self) -> Iterator[_Worker]:
+        """A worker that waits for a job, or a new one. It is ended if it is left in the middle of a job."""
         try:
-            return self._mine.worker.do(job)
-        except WorkerDied:
-            self._mine.worker = None
-            raise
+            worker = self._idle.pop()
+        except IndexError:
+            worker = self._start()
+        try:
+            yield worker
+        finally:
+            if worker.working:
+                worker.end()
+                self.alive.discard(worker)
+            else:
+                self._idle.append(worker)
 
     def _start(self) -> _Worker:
         with self._lock:
-            if self._closed:
+            if self.closed:
                 raise NoWorker("the workers have been dismissed")
-            worker = _Worker(self._threads)
-            self._started.append(worker)
-        worker.greet()
+            worker = self._begin()
+            self.alive.add(worker)
+        try:
+            worker.do(self._prepared)
+        except WorkerDied:
+            raise _not_started(f"the process ended while it started ({worker.ending()})") from None
+        except Exception as error:
+            raise _not_started(f"{type(error).__name__}: {error}") from None
         return worker
 
 
 class _Worker:
     """One process and the pipe to it."""
 
-    def __init__(self, threads: int):
-        self.pipe, theirs = Pipe()
+    def __init__(self, context: Any):
+        self.working = False
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=_live, args=[theirs], daemon=True)
         try:
-            self.process = subprocess.Popen(
-                [get_executable() or "", "-P", "-c", _START, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,  # which may be the user's script
-                env=os.environ | dict.fromkeys(VARIABLES, str(threads)),
-                **inheriting(theirs.fileno()),
-            )
+            with _nameless_main(), deaf_children():
+                self.process.start()
         except OSError as error:
             self.pipe.close()
-            raise NoWorker(_not_started(error.strerror or str(error))) from error
+            raise _not_started(error.strerror or str(error)) from error
         finally:
             theirs.close()
 
-    def greet(self) -> None:
-        """Wait until it is ready."""
-        try:
-            self.pipe.send(sys.path)
-            told = self.pipe.recv()
-        except (EOFError, OSError):
-            told = f"the process ended while it started ({self._ending()})"
-        if told != _READY:
-            raise NoWorker(_not_started(told))
-
-    def do(self, job: bytes) -> Any:
-        """The result of a job."""
+    def do(
+        self,
+        job: bytes,
+        hear: Callable[[Any], None] = lambda told: None,
+        look: Callable[[], None] = lambda: None,
+    ) -> Any:
+        """As `Workers.do`."""
+        self.working = True
         try:
             self.pipe.send_bytes(job)
-            answer = self.pipe.recv_bytes()
+            ended, value, error, where = self._answer(look)
+            while not ended:
+                hear(value)
+                ended, value, error, where = self._answer(look)
         except (EOFError, OSError):
-            raise WorkerDied(
-                f"a worker process died ({self._ending()}); try fewer workers or a smaller d"
-            ) from None
-        result, error, where = pickle.loads(answer)
+            reason = f"a worker process died ({self.ending()}); try fewer workers or a smaller d"
+            raise WorkerDied(reason) from None
+        self.working = False
         if error is not None:
             raise error from RemoteTraceback(where)
-        return result
+        return value
 
-    def _ending(self) -> str:
+    def _answer(self, look: Callable[[], None]) -> Any:
+        while not self.pipe.poll(_TICK):
+            look()
+        return pickle.loads(self.pipe.recv_bytes())
+
+    def ending(self) -> str:
         """How it ended, in words."""
+        self.process.join(_PATIENCE)  # a pipe closes a moment before its process is gone
+        status = self.process.exitcode
+        return "it does not answer any more" if status is None else ending(status)
+
+    def end(self) -> None:
+        """End it now: it has nothing to tidy up, and hears nothing softer while it computes."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+@contextmanager
+def _nameless_main() -> Iterator[None]:
+    """Hide the user's main module from a process that starts."""
+    with _one_at_a_time:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
         try:
-            status = self.process.wait(_PATIENCE)  # a pipe closes a moment before its process is gone
-        except subprocess.TimeoutExpired:
-            return "it does not answer any more"
-        return ending(status)
+            yield
+        finally:
+            sys.modules["__main__"] = main
 
 
-def _not_started(reason: str) -> str:
-    return f"worker processes do not start: {reason}; with workers = 1 everything is computed in this process"
+def _not_started(reason: str) -> NoWorker:
+    return NoWorker(
+        f"worker processes do not start: {reason}; with workers = 1 everything is computed in this process"
+    )
 
 
-def serve(pipe: Connection) -> None:
+def tell(value: Any) -> None:
+    """In a worker, in the middle of a job: hand a value to whoever waits for the job's result."""
+    _parent.send_bytes(dumped((False, value, None, "")))
+
+
+def _live(pipe: Connection) -> None:
     """Do jobs until the parent process ends."""
-    jobs: SimpleQueue[bytes] = SimpleQueue()
-    try:
-        Thread(target=_receive, args=(pipe, jobs), daemon=True).start()
-        pipe.send(_READY)
+    global _parent
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that has started us: it ends us
+    _parent, jobs = pipe, SimpleQueue[bytes]()
+    Thread(target=_receive, args=(pipe, jobs), daemon=True).start()
+    with suppress(OSError):  # the parent is gone
         while True:
             pipe.send_bytes(_done(jobs.get()))
-    except (EOFError, OSError):  # the parent is gone
-        os._exit(1)
+    os._exit(1)
 
 
 def _receive(pipe: Connection, jobs: SimpleQueue[bytes]) -> None:
@@ -186,19 +237,29 @@ def _receive(pipe: Connection, jobs: SimpleQueue[bytes]) -> None:
         os._exit(1)
 
 
+def _prepare(module: str, threads: int, niceness: int) -> None:
+    """Of a worker, its first job: load what the others need, and set how many threads these have."""
+    os.environ.update(
+        dict.fromkeys(VARIABLES, str(threads))
+    )  # before linear algebra is loaded, if it is not yet
+    import_module(module)
+    thread_pools().limit(limits=threads)
+    step_back(niceness)
+
+
 def _done(job: bytes) -> bytes:
     """The result of a job, or its error and where it was raised, as bytes."""
     try:
         function, args = pickle.loads(job)
-        return dumped((function(*args), None, ""))
+        return dumped((True, function(*args), None, ""))
     except BaseException as error:
         where = traceback.format_exc()
         if isinstance(error, Exception):
             with suppress(Exception):  # one with arguments of its own may not come back
-                told = dumped((None, error, where))
-                pickle.loads(told)
-                return told
-        return dumped((None, RuntimeError(f"{type(error).__name__}: {error}"), where))
+                failed = dumped((True, None, error, where))
+                pickle.loads(failed)
+                return failed
+        return dumped((True, None, RuntimeError(f"{type(error).__name__}: {error}"), where))
 
 
 def dumped(value: Any) -> bytes:
