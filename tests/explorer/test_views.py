@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import giantstep as gs
-from giantstep.explorer.call import Call, Spaced
+from giantstep.explorer.call import Call, spaced
 from giantstep.explorer.settings import Settings
 from giantstep.explorer.views import VIEWS
 
@@ -193,7 +193,7 @@ def test_finite_size_reaches_the_theory_only_when_asked(visitor):
 
 @pytest.mark.parametrize("text", ['"); import os; os.system("id") #', "'''\n\\", "x\u2028y\U0001f600"])
 def test_hostile_texts_stay_texts_in_the_python_lines(text):
-    arguments = {"alpha": Spaced(0.1, 1.0, 3), "lam": 0.1}
+    arguments = {"alpha": spaced(0.1, 1.0, 3), "lam": 0.1}
     tree = ast.parse(Call("predict", Settings(activation=text, target=text), arguments).python())
     assert [type(node).__name__ for node in tree.body] == ["Import", "Import", "Assign", "Assign", "Assign"]
     constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]

@@ -108,7 +108,9 @@ def _die(how: int = 9) -> None:
     ],
 )
 def test_a_worker_that_does_not_start_is_no_death(executable, said, monkeypatch):
-    monkeypatch.setattr(spawn, "_python_exe", os.fsencode(executable))  # as multiprocessing.set_executable does
+    monkeypatch.setattr(
+        spawn, "_python_exe", os.fsencode(executable)
+    )  # as multiprocessing.set_executable does
     with pytest.raises(NoWorker, match=f"{said}; with workers = 1"):
         simulate(Network("tanh", 1.0, 1.0), "sin", workers=2, **SETTING)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -16,56 +16,42 @@ from ..errors import GiantstepWarning
 from ..model.checks import written
 from ..model.typed import letters
 from .refusals import page_words
+from .settings import CONTROLS, Settings
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from .settings import Settings
-
 _WIDTH = 80  # of a Python line, from its opening on
-_LAYERS = {
-    "step": ("gs.Network", ("eta", "alpha0", "beta")),
-    "spiked": ("gs.SpikedRF", ("r", "gamma", "c", "beta")),
-}
-_DEFAULTS = {"steps": 1, "rows": "unit", "bias_scale": 0.0}  # of a network, left out of the Python lines
+_LAYERS = {"step": "Network", "spiked": "SpikedRF"}
 _BLOCKS = ([2.5, 0.5], [0.25, 0.75])  # variances of the inputs, of mean 1, and their shares of the inputs
 
 
 @dataclass(frozen=True, repr=False)
-class Spaced:
-    """A range of values, evenly spaced or (`log`) in equal ratios, then moved by `plus`."""
-
-    low: float
-    high: float
-    count: int
-    log: bool = False
-    plus: float = 0.0
-
-    @property
-    def value(self) -> np.ndarray:
-        return self.plus + (np.geomspace if self.log else np.linspace)(self.low, self.high, self.count)
-
-    def __repr__(self) -> str:
-        space = "geomspace" if self.log else "linspace"
-        text = f"np.{space}({_literal(self.low)}, {_literal(self.high)}, {self.count})"
-        return f"{_literal(self.plus)} + {text}" if self.plus else text
-
-
-@dataclass(frozen=True, repr=False)
 class Object:
-    """An object of giantstep's: `value` makes it, and its text is the Python that does."""
+    """What a function of giantstep's or numpy's makes, and `plus`: `value` makes it, and its text is the Python that
+    does.
+    """
 
     maker: str  # "gs.Network"
     arguments: tuple[Any, ...]
     named: dict[str, Any] = field(default_factory=dict)
+    plus: float = 0.0
 
     @property
     def value(self) -> Any:
-        make = attrgetter(self.maker.removeprefix("gs."))(gs)
-        return make(*self.arguments, **_value(self.named))
+        library, _, name = self.maker.partition(".")
+        make = attrgetter(name)({"gs": gs, "np": np}[library])
+        value = make(*self.arguments, **_value(self.named))
+        return self.plus + value if self.plus else value
 
     def __repr__(self) -> str:
-        return _wrapped(f"{self.maker}(", [*map(_literal, self.arguments), *_keywords(self.named)])
+        text = _wrapped(f"{self.maker}(", [*map(_literal, self.arguments), *_keywords(self.named)])
+        return f"{_literal(self.plus)} + {text}" if self.plus else text
+
+
+def spaced(low: float, high: float, count: int, log: bool = False, plus: float = 0.0) -> Object:
+    """A range of values, evenly spaced or (`log`) in equal ratios, then moved by `plus`."""
+    return Object("np.geomspace" if log else "np.linspace", (low, high, count), plus=plus)
 
 
 @dataclass(frozen=True)
@@ -106,8 +92,12 @@ class Call:
 
     def _own(self) -> dict[str, Any]:
         """The arguments of the verb itself."""
-        _, of_the_layer = _LAYERS[self.settings.layer]
-        return {name: value for name, value in self.arguments.items() if name not in of_the_layer}
+        layer = _LAYERS[self.settings.layer]
+        return {
+            name: value
+            for name, value in self.arguments.items()
+            if name not in CONTROLS or layer not in CONTROLS[name].of
+        }
 
     def _objects(self) -> dict[str, Object]:
         """What the names in the call stand for."""
@@ -115,24 +105,28 @@ class Call:
         return {name: every[name] for name in self.of}
 
 
-def _first_layer(s: Settings, arguments: dict[str, Any]) -> Object:
-    maker, names = _LAYERS[s.layer]
-    named = {name: arguments.get(name, getattr(s, name)) for name in names}
-    if s.readout != "uniform":
-        named["readout"] = s.readout if s.readout[:1].isalpha() else letters(s.readout)
-    if s.layer == "step":
-        named |= {name: getattr(s, name) for name, usual in _DEFAULTS.items() if getattr(s, name) != usual}
-    return Object(maker, (s.activation,), named)
+def _first_layer(settings: Settings, arguments: dict[str, Any]) -> Object:
+    named = _parameters(_LAYERS[settings.layer], asdict(settings) | arguments)
+    if not settings.readout[:1].isalpha():
+        named["readout"] = letters(settings.readout)
+    return Object(f"gs.{_LAYERS[settings.layer]}", (named.pop("activation"),), named)
 
 
-def target(s: Settings) -> Object:
+def target(settings: Settings) -> Object:
     """The target, what makes its labels random, and the inputs where they have a covariance."""
-    named: dict[str, Any] = {
-        name: getattr(s, name) for name in ("noise", "flips", "latent_noise") if getattr(s, name)
+    named = _parameters("Target", asdict(settings))
+    if settings.structured:
+        named["inputs"] = _inputs(settings)
+    return Object("gs.Target", (named.pop("target"),), named)
+
+
+def _parameters(owner: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Those of these values that are arguments of one of the library's descriptions, where they are not its default."""
+    return {
+        name: values[name]
+        for name, control in CONTROLS.items()
+        if owner in control.of and values[name] != control.default
     }
-    if s.structured:
-        named["inputs"] = _inputs(s)
-    return Object("gs.Target", (s.target,), named)
 
 
 def _inputs(settings: Settings) -> Object:
@@ -152,7 +146,7 @@ def _value(value: Any) -> Any:
         return {name: _value(inner) for name, inner in value.items()}
     if isinstance(value, tuple):
         return tuple(map(_value, value))
-    return value.value if isinstance(value, Spaced | Object) else value
+    return value.value if isinstance(value, Object) else value
 
 
 def _keywords(arguments: dict[str, Any]) -> list[str]:

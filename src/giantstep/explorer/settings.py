@@ -1,7 +1,8 @@
 """Every setting of the page, in one list: its initial value, its limits, and the control that changes it.
 
-The table of parameters has what a parameter of the library is called, its limits and its slider. A new one is a field
-here and a word in `call.py`; the page builds its form from this list.
+The table of parameters has what a parameter of the library is called, its limits, its slider, and which description has
+it. A new one is a field here, in one of the groups: calls and views take it from there, and the page builds its form
+from this list.
 """
 
 from __future__ import annotations
@@ -17,13 +18,8 @@ from ..model.parameters import PARAMETERS
 
 _LONGEST_TEXT = 300  # of an expression or a list of letters
 _ENDS = {"low": -1e3, "high": 1e4}  # between which a curve may run, whatever it runs along
-_PROBLEM, _LAYER, _READOUT, _CURVE, _SIZE = (
-    "The problem",
-    "The first layer",
-    "The readout",
-    "The curve",
-    "Finite size",
-)
+PROBLEM, LAYER, _READOUT = "The problem", "The first layer", "The readout"
+_CURVE, _SIZE = "The curve", "Finite size"
 _KINDS = {str: "text", float: "number", int: "count", bool: "switch"}
 _STEP, _GIVEN = {"layer": "step"}, {"layer": "spiked"}  # which first layer a control belongs to
 
@@ -46,6 +42,8 @@ class Control:
     short: bool = False
     more: bool = False  # folded away until it is wanted
     when: Mapping[str, str] | None = None
+    of: tuple[str, ...] = ()  # descriptions of the library that have it as an argument,
+    default: Any = None  # and what it is there if it is not given
 
     def read(self, name: str, value: Any) -> Any:
         """A visitor's value of the setting `name`, checked."""
@@ -53,17 +51,9 @@ class Control:
             return flag(name, value)
         if self.kind == "count":
             return check_count(name, value, int(self.low), int(self.high))
-        if self.kind == "text":
-            return self._text(name, value)
-        if self.infinite and value == "inf":
-            return math.inf
-        return self.within(name, value)
-
-    def within(self, name: str, value: Any) -> float:
-        """A number between the control's ends."""
-        return number(name, value, low=self.low, high=self.high)
-
-    def _text(self, name: str, value: Any) -> str:
+        if self.kind == "number":
+            endless = self.infinite and value == "inf"
+            return math.inf if endless else number(name, value, low=self.low, high=self.high)
         if len(a_text(name, value)) > _LONGEST_TEXT:
             raise refused(name, value, f"is longer than {_LONGEST_TEXT} characters")
         if self.options and value not in dict(self.options):
@@ -81,6 +71,9 @@ def _parameter(name: str, group: str, **look: Any) -> Any:
     low, high = row.typed or (-math.inf, math.inf)
     initial = look.pop("initial", row.default if row.initial is None else row.initial)
     usual = {"symbol": row.letter or None, "hint": row.note or row.words, "slider": row.slider}
+    usual |= {"of": row.of, "default": row.default}
+    if ("Network" in row.of) != ("SpikedRF" in row.of):
+        usual["when"] = _STEP if "Network" in row.of else _GIVEN
     return _control(initial, group, row.label, low=low, high=high, **usual | look)
 
 
@@ -90,15 +83,15 @@ class Settings:
     them from `low` to `high`. `d` is the simulation's dimension, and the theory's too if `finite`.
     """
 
-    activation: str = _parameter("activation", _PROBLEM, short=True, suggestions="functions")
-    target: str = _parameter("function", _PROBLEM, short=True, suggestions="functions")
-    noise: float = _parameter("noise", _PROBLEM, initial=0.1)
-    flips: float = _parameter("flips", _PROBLEM, short=True, more=True)
-    latent_noise: float = _parameter("latent_noise", _PROBLEM, short=True, more=True)
+    activation: str = _parameter("activation", PROBLEM, short=True, suggestions="functions")
+    target: str = _parameter("function", PROBLEM, short=True, suggestions="functions")
+    noise: float = _parameter("noise", PROBLEM, initial=0.1)
+    flips: float = _parameter("flips", PROBLEM, short=True, more=True)
+    latent_noise: float = _parameter("latent_noise", PROBLEM, short=True, more=True)
 
     inputs: str = _control(
         "isotropic",
-        _PROBLEM,
+        PROBLEM,
         "Inputs",
         options=(("isotropic", "isotropic"), ("blocks", "two blocks"), ("power", "power law")),
         hint="best linear and best possible are known for isotropic inputs",
@@ -106,7 +99,7 @@ class Settings:
     )
     share: float = _control(
         0.9,
-        _PROBLEM,
+        PROBLEM,
         "Target on the large block",
         hint="share of the target on the quarter of the inputs with five times the variance of the others",
         low=0.0,
@@ -116,7 +109,7 @@ class Settings:
     )
     exponent: float = _control(
         0.3,
-        _PROBLEM,
+        PROBLEM,
         "Exponent",
         symbol="a",
         hint="variances of the inputs fall as j^-a, j = 1 to d",
@@ -128,35 +121,34 @@ class Settings:
 
     layer: str = _control(
         "step",
-        _LAYER,
+        LAYER,
         "Comes from",
         options=(("step", "gradient steps"), ("spiked", "a spike, given directly")),
     )
-    eta: float = _parameter("eta", _LAYER, when=_STEP)
-    alpha0: float = _parameter("alpha0", _LAYER, infinite=True, when=_STEP)
-    steps: int = _parameter("steps", _LAYER, hint="all alike, each on a fresh batch", when=_STEP)
-    r: float = _parameter("r", _LAYER, when=_GIVEN)
-    gamma: float = _parameter("gamma", _LAYER, when=_GIVEN)
-    c: float = _parameter("c", _LAYER, when=_GIVEN)
-    beta: float = _parameter("beta", _LAYER)
+    eta: float = _parameter("eta", LAYER)
+    alpha0: float = _parameter("alpha0", LAYER, infinite=True)
+    steps: int = _parameter("steps", LAYER, default=1, hint="all alike, each on a fresh batch")
+    r: float = _parameter("r", LAYER)
+    gamma: float = _parameter("gamma", LAYER)
+    c: float = _parameter("c", LAYER)
+    beta: float = _parameter("beta", LAYER)
     readout: str = _parameter(
         "readout",
-        _LAYER,
+        LAYER,
         suggestions="readouts",
         hint="a name, or value:weight pairs: -1:0.25,0:0.5,1:0.25; a third number is a bias",
         more=True,
     )
     rows: str = _parameter(
         "rows",
-        _LAYER,
+        LAYER,
         options=(("unit", "of unit norm"), ("gaussian", "Gaussian entries")),
         more=True,
-        when=_STEP,
     )
-    bias_scale: float = _parameter("bias_scale", _LAYER, more=True, when=_STEP)
+    bias_scale: float = _parameter("bias_scale", LAYER, more=True)
     bulk: str = _parameter(
         "bulk",
-        _LAYER,
+        LAYER,
         options=(("exact", "exact"), ("isotropic", "isotropic"), ("orthogonal", "orthogonal")),
         hint="exact: the network itself; isotropic: the paper's model; orthogonal: for a given spike",
         more=True,
@@ -236,10 +228,15 @@ class Settings:
         if self.low >= self.high:
             raise refused("low", self.low, f"must be less than {self.high:g}, where the curve ends")
         for name in ("low", "high"):
-            along.within(name, getattr(self, name))
+            along.read(name, getattr(self, name))
 
 
 CONTROLS: dict[str, Control] = {f.name: f.metadata["control"] for f in fields(Settings)}
+
+
+def settings_of(*groups: str) -> list[str]:
+    """The settings of these groups, in the page's order."""
+    return [name for name, control in CONTROLS.items() if control.group in groups]
 
 
 def controls() -> list[dict[str, Any]]:

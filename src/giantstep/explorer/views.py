@@ -13,22 +13,20 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from ..answers.quantities import names
+from ..answers import quantities
 from ..errors import ParameterError
 from ..losses import as_loss
 from ..model.target import Target
-from .call import Call, Spaced, target
-
-if TYPE_CHECKING:
-    from .settings import Settings
+from .call import Call, Object, spaced, target
+from .settings import LAYER, PROBLEM, Settings, settings_of
 
 _SPIKE = ("eta", "alpha0", "r", "gamma")  # on which random features do not depend
-_ERRORS = names("error")
+_ERRORS = quantities.names("error")
 _TEST_ERRORS = ("test_error", "test_error_01")
 _POINT = ("alpha", "lam", "loss", "bulk", "d")  # arguments of a prediction
 _PARTS = ("expressivity", "readout", "batch_noise")
@@ -45,8 +43,8 @@ _STRENGTHS = {"step": ("eta", (0.05, 50.0)), "spiked": ("r", (0.05, 5.0))}  # al
 _PENALTIES = {True: (1e-4, 1e2), False: (1e-2, 1e2)}  # up the map: a low penalty makes slow points slowest
 _DRAFT = 1e-4  # relative error of integrals in a draft
 _SHADES = 1e-3  # the same on a map that is slow or a draft: its shades tell no more
-_PROFILE = Spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
-_PLANE = Spaced(-2.5, 2.5, 33)  # those along each of the first two directions of several
+_PROFILE = spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
+_PLANE = spaced(-2.5, 2.5, 33)  # those along each of the first two directions of several
 _SILENCE = 0.3  # seconds before the first word on progress, and between two
 _ENDLESS = 1e6  # samples ÷ d that stand for infinitely many: references differ by less than is drawn
 
@@ -237,7 +235,7 @@ def _curve(settings: Settings, effort: Effort, along: set[str]) -> Answer:
     answer, found = call.run(throw=False, progress=effort.report, **draft)
     if not np.isfinite(answer["test_error"].values).any():
         raise ParameterError(f"no point of the curve could be computed: {(found['notes'] or ['unknown'])[0]}")
-    drawn = {"x": values.value, "along": settings.along, "log": values.log}
+    drawn = {"x": values.value, "along": settings.along, "log": values.maker == "np.geomspace"}
     return found | _named(answer, _ERRORS) | drawn | {"size": settings.d if settings.finite else None}
 
 
@@ -246,26 +244,27 @@ def _reference(verb: str, settings: Settings, **more: Any) -> Answer:
     steps = settings.steps if settings.layer == "step" else 0
     before = steps * min(settings.alpha0, _ENDLESS)
     values = _range(settings, _POINTS[True][0])
+    low, high, count = values.arguments
     samples = {
         "alpha": replace(values, plus=before),
-        "alpha0": replace(values, low=steps * values.low, high=steps * values.high, plus=settings.alpha),
+        "alpha0": replace(values, arguments=(steps * low, steps * high, count), plus=settings.alpha),
     }.get(settings.along, settings.alpha + before)
     call = Call(verb, settings, {"alpha": samples}, shows=("test_error",), of=("y",))
     answer, found = call.run(**more)
     return found | _named(answer, _TEST_ERRORS) | {"x": values.value}
 
 
-def _range(settings: Settings, count: int) -> Spaced:
+def _range(settings: Settings, count: int) -> Object:
     low, high = settings.low, settings.high
-    return Spaced(low, high, count, log=low > 0 and high / low > _LOG_RATIO)
+    return spaced(low, high, count, log=low > 0 and high / low > _LOG_RATIO)
 
 
-def _map_axes(settings: Settings, coarse: bool = False) -> dict[str, Spaced]:
+def _map_axes(settings: Settings, coarse: bool = False) -> dict[str, Object]:
     """Learning rates or spikes, and penalties of the map: fixed, so that their sliders move a mark and not the map."""
     quick = _quick(settings)
     across, up = _MAP[quick][coarse]
     name, ends = _STRENGTHS[settings.layer]
-    return {name: Spaced(*ends, across, log=True), "lam": Spaced(*_PENALTIES[quick], up, log=True)}
+    return {name: spaced(*ends, across, log=True), "lam": spaced(*_PENALTIES[quick], up, log=True)}
 
 
 def _arguments(settings: Settings, *names: str) -> Answer:
@@ -338,10 +337,12 @@ class View:
         return self.compute(settings, Effort(tell=tell))
 
 
-_LABELS = ("target", "noise", "flips", "latent_noise", "inputs", "share", "exponent")
-_RANDOM = ("activation", "layer", "rows", "bias_scale", "c", "beta", *_LABELS)  # a layer that takes no step
-_MAPPED = (*_RANDOM, "readout", "alpha0", "steps", "gamma")  # a layer, without what the map runs over
-_LAYER = (*_MAPPED, "eta", "r")
+_LABELS = [name for name in settings_of(PROBLEM) if name != "activation"]
+_LAYER = [name for name in settings_of(PROBLEM, LAYER) if name != "bulk"]
+_MAPPED = [name for name in _LAYER if name not in ("eta", "r")]  # a layer, without what the map runs over
+_RANDOM = [
+    name for name in _MAPPED if name not in ("gamma", "alpha0", "steps", "readout")
+]  # one that takes no step
 _CURVE = ("along", "low", "high", "alpha", "lam")
 _THEORY = ("loss", "bulk", "finite", "d")
 _SAMPLES = ("layer", "alpha0", "steps", "along", "low", "high", "alpha", *_LABELS)

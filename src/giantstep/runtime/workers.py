@@ -8,8 +8,7 @@ Theory, simulation and sweeps take fresh processes, which are as the environment
 explorer's are forked from a server that has the library loaded, where the system allows it: on a busy machine with two
 cores a visitor had the first curve after 2 to 4 seconds, and after 17 to 19 with fresh processes.
 
-When a worker dies, or its job is left in the middle, that job is lost and no other; another worker starts when it is
-needed. Where a worker does not even start, the error is another, and has the reason.
+When a worker dies, or its job is left in the middle, that job is lost and no other, and another worker starts. Where a worker does not even start, the error is another, and has the reason.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class Workers:
 
     @contextmanager
     def _lent(self) -> Iterator[_Worker]:
-        """A worker that waits for a job, or a new one. It is ended if it is left in the middle of a job."""
+        """A worker that waits for a job, or a new one. If it dies or is left in the middle, another takes its place."""
         try:
             worker = self._idle.pop()
         except IndexError:
@@ -120,7 +119,9 @@ class Workers:
             if worker.working:
                 worker.end()
                 self.alive.discard(worker)
-            else:
+                with suppress(NoWorker):  # the next job will say so
+                    worker = self._start()
+            if not worker.working:
                 self._idle.append(worker)
 
     def _start(self) -> _Worker:
