@@ -12,7 +12,7 @@ import pytest
 
 import giantstep as gs
 from giantstep.explorer.call import Call, spaced
-from giantstep.explorer.settings import Settings
+from giantstep.explorer.settings import CONTROLS, Settings
 from giantstep.explorer.views import VIEWS
 
 from .conftest import Visitor
@@ -198,6 +198,23 @@ def test_hostile_texts_stay_texts_in_the_python_lines(text):
     assert [type(node).__name__ for node in tree.body] == ["Import", "Import", "Assign", "Assign", "Assign"]
     constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     assert constants.count(text) == 2
+
+
+MOVED = {"target": "tanh", "activation": "erf", "readout": "ternary", "rows": "gaussian"}
+PARAMETERS = [name for name, control in CONTROLS.items() if control.of]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_parameter_reaches_the_call_and_the_views_from_its_field_alone(name):
+    control = CONTROLS[name]
+    layer = (control.when or {}).get("layer", "step")
+    usual = Settings(layer=layer)
+    moved = Settings(layer=layer, **{name: MOVED.get(name, control.high)})
+    before, after = (Call("bounds", settings, {}).python().splitlines() for settings in (usual, moved))
+    changed = [line for line, other in zip(after, before, strict=True) if line != other]
+    assert len(changed) == 1  # of the network or of the target
+    assert name in ("target", "activation") or f"{name}=" in changed[0]
+    assert moved.only(VIEWS["curve"].uses) != usual.only(VIEWS["curve"].uses)
 
 
 def test_a_continuous_law_of_letters_is_written_as_such():

@@ -11,6 +11,7 @@ from ..errors import ExpressionError, GiantstepError, ParameterError
 from ..runtime.workers import WorkerDied
 from .settings import CONTROLS
 
+_FAILED = HTTPStatus.INTERNAL_SERVER_ERROR
 _SETTINGS = {"function": "target"}  # names of the library that differ from the page's
 _PHRASES = {  # sentences that point to Python, and what a visitor of the page does instead
     r"SpikedRF, which needs no derivative": "“Comes from: a spike, given directly”",
@@ -77,14 +78,14 @@ def _labelled(argument: re.Match[str]) -> str:
 def refusal(error: Exception) -> Refused:
     """What is wrong as a sentence for the page, with the setting that it is about, if it is about one."""
     if isinstance(error, WorkerDied):
-        sentence = "the computation ended unexpectedly; try less extreme values"
-        return Refused(sentence, HTTPStatus.INTERNAL_SERVER_ERROR)
+        return Refused("the computation ended unexpectedly; try less extreme values", _FAILED)
     if isinstance(error, MemoryError | ArithmeticError):
         return Refused(f"these values are too extreme to compute with ({type(error).__name__})")
     if not isinstance(error, GiantstepError):
         traceback.print_exception(error)
-        sentence = f"the computation failed ({type(error).__name__}); the terminal has the details"
-        return Refused(sentence, HTTPStatus.INTERNAL_SERVER_ERROR)
+        return Refused(
+            f"the computation failed ({type(error).__name__}); the terminal has the details", _FAILED
+        )
     text, name = str(error), getattr(error, "name", None)
     if isinstance(error, ExpressionError):
         text = f"{error.reason} (column {error.position + 1} of {error.text[:80]})"

@@ -149,11 +149,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         try:
-            self._send(HTTPStatus.OK, *self._page())
+            if self.command == "POST":
+                self.server.jobs.answer(*self._question(), self._line, self._wanted)
+                self._line('{"end": true}')
+            else:
+                self._send(HTTPStatus.OK, *self._page())
         except Refused as refusal:
-            self._send(refusal.status, _JSON, refusal.json().encode())
+            if self.begun:
+                self._line(refusal.json())
+            else:
+                self._send(refusal.status, _JSON, refusal.json().encode())
+        except Gone:
+            self.close_connection = True
 
-    do_HEAD = do_GET
+    do_HEAD = do_POST = do_GET
 
     def _page(self) -> tuple[str, bytes, str]:
         """The type and the content of what is asked for, and how long it may be kept."""
@@ -169,21 +178,11 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused("there is no such page", HTTPStatus.NOT_FOUND)
         return (*self.server.pages[path], _FRESH)
 
-    def do_POST(self) -> None:
-        try:
-            self.server.jobs.answer(*self._question(), self._line, self._wanted)
-            self._line('{"end": true}')
-        except Refused as refusal:
-            if self.begun:
-                self._line(refusal.json())
-            else:
-                self._send(refusal.status, _JSON, refusal.json().encode())
-        except Gone:
-            self.close_connection = True
-
     def _question(self) -> tuple[str, bool, Any]:
         """The view that is asked for, whether a draft will do, and the settings as JSON gives them; or a refusal."""
-        if not self._local() or not self._same_site():
+        origin = self.headers.get("Origin")
+        same_site = origin is None or origin.lower() == f"http://{self.headers.get('Host', '').lower()}"
+        if not self._local() or not same_site:
             raise Refused("questions must come from the explorer's own page", HTTPStatus.FORBIDDEN)
         before, _, question = self.path.partition("/api/")
         view, _, manner = question.partition("/")
@@ -211,7 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Send a line of an answer; with the first one there is an answer at all."""
         try:
             if not self.begun:
-                self._headers(HTTPStatus.OK, "application/x-ndjson")
+                self._send(HTTPStatus.OK, "application/x-ndjson")
                 self.begun = True
             self.wfile.write(text.encode() + b"\n")
             self.wfile.flush()
@@ -232,24 +231,15 @@ class _Handler(BaseHTTPRequestHandler):
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         return name in ("localhost", self.server.name) or _ADDRESS.fullmatch(name) is not None
 
-    def _same_site(self) -> bool:
-        origin = self.headers.get("Origin")
-        return origin is None or origin.lower() == f"http://{self.headers.get('Host', '').lower()}"
-
-    def _send(self, status: HTTPStatus, kind: str, body: bytes, cache: str = _FRESH) -> None:
-        self._headers(status, kind, len(body), cache)
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def _headers(self, status: HTTPStatus, kind: str, length: int | None = None, cache: str = _FRESH) -> None:
+    def _send(self, status: HTTPStatus, kind: str, body: bytes | None = None, cache: str = _FRESH) -> None:
+        """An answer, or what stands before one that comes in lines."""
+        length = {} if body is None else {"Content-Length": str(len(body))}
         self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Cache-Control", cache)
-        if length is not None:
-            self.send_header("Content-Length", str(length))
-        for name, value in _HEADERS.items():
+        for name, value in ({"Content-Type": kind, "Cache-Control": cache} | length | _HEADERS).items():
             self.send_header(name, value)
         self.end_headers()
+        if body is not None and self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: a terminal that fills up with requests helps nobody."""

@@ -8,7 +8,8 @@ Theory, simulation and sweeps take fresh processes, which are as the environment
 explorer's are forked from a server that has the library loaded, where the system allows it: on a busy machine with two
 cores a visitor had the first curve after 2 to 4 seconds, and after 17 to 19 with fresh processes.
 
-When a worker dies, or its job is left in the middle, that job is lost and no other, and another worker starts. Where a worker does not even start, the error is another, and has the reason.
+When a worker dies, or its job is left in the middle, that job is lost and no other, and another worker starts. Where
+a worker does not even start, the error is another, and has the reason.
 """
 
 from __future__ import annotations
@@ -21,11 +22,10 @@ import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from importlib import import_module
+from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.pool import RemoteTraceback  # type: ignore[attr-defined]
-from queue import SimpleQueue
 from threading import Lock, Semaphore, Thread
 from types import ModuleType
 from typing import Any
@@ -63,7 +63,7 @@ class Workers:
     """At most so many processes, each with `module` loaded; forked where `forked` says so and the system allows it."""
 
     def __init__(self, workers: int, threads: int, module: str, forked: bool = False, niceness: int = 0):
-        self._begin = partial(_Worker, process_context(module if forked else None))
+        self._context = process_context(module if forked else None)
         self._prepared = dumped((_prepare, (module, threads, niceness)))
         self._keepers, self._free = ThreadPoolExecutor(workers), Semaphore(workers)
         self._lock, self._idle = Lock(), list[_Worker]()
@@ -128,7 +128,7 @@ class Workers:
         with self._lock:
             if self.closed:
                 raise NoWorker("the workers have been dismissed")
-            worker = self._begin()
+            worker = _Worker(self._context)
             self.alive.add(worker)
         try:
             worker.do(self._prepared)
@@ -146,14 +146,11 @@ class _Worker:
         self.working = False
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_live, args=[theirs], daemon=True)
-        try:
-            with _nameless_main(), deaf_children():
+        with closing(theirs), _nameless_main(), deaf_children():
+            try:
                 self.process.start()
-        except OSError as error:
-            self.pipe.close()
-            raise _not_started(error.strerror or str(error)) from error
-        finally:
-            theirs.close()
+            except OSError as error:
+                raise _not_started(error.strerror or str(error)) from error
 
     def do(
         self,
@@ -222,20 +219,19 @@ def _live(pipe: Connection) -> None:
     """Do jobs until the parent process ends."""
     global _parent
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that has started us: it ends us
-    _parent, jobs = pipe, SimpleQueue[bytes]()
-    Thread(target=_receive, args=(pipe, jobs), daemon=True).start()
-    with suppress(OSError):  # the parent is gone
+    _parent = pipe
+    Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(EOFError, OSError):  # the parent is gone
         while True:
-            pipe.send_bytes(_done(jobs.get()))
+            pipe.send_bytes(_done(pipe.recv_bytes()))
+
+
+def _end_with_parent() -> None:
+    """Also in the middle of a job, which nobody waits for any more."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
     os._exit(1)
-
-
-def _receive(pipe: Connection, jobs: SimpleQueue[bytes]) -> None:
-    try:
-        while True:
-            jobs.put(pipe.recv_bytes())
-    except (EOFError, OSError):  # also in the middle of a job, which nobody waits for any more
-        os._exit(1)
 
 
 def _prepare(module: str, threads: int, niceness: int) -> None:
