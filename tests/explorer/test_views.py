@@ -200,7 +200,13 @@ def test_hostile_texts_stay_texts_in_the_python_lines(text):
     assert constants.count(text) == 2
 
 
-MOVED = {"target": "tanh", "activation": "erf", "readout": "ternary", "rows": "gaussian"}
+MOVED: dict[str, Any] = {
+    "target": "tanh",
+    "activation": "erf",
+    "readout": "ternary",
+    "rows": "gaussian",
+    "gamma": 0.5,
+}
 PARAMETERS = [name for name, control in CONTROLS.items() if control.of]
 
 

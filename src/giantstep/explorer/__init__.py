@@ -6,10 +6,10 @@ quick one, and its pages run Python that a visitor may edit. Here questions go t
 nothing typed is ever run, and nothing is fetched from a network.
 
 `settings`: the one list of controls, and a visitor's values of them, checked. `call`: a call of a public verb, as an
-action and as Python lines. `views`: what the page asks. `jobs`: a question from its check to its
-answer, which a worker computes; `preload` is what workers begin with. `refusals`: what the library says, in the page's words. `server`: HTTP. `assets`: the files
-that the browser gets. `page`: those files; in it `rounds.js` asks, `plots.js` and `chart.js` draw, and `main.js` is the
-whole.
+action and as Python lines. `views`: what the page asks. `jobs`: a question from its check to its answer, which a worker
+computes; `preload` is what workers begin with. `refusals`: what the library says, in the page's words. `server`: HTTP.
+`assets`: the files that the browser gets. `page`: those files; in it `rounds.js` asks, `plots.js` and `chart.js` draw,
+and `main.js` is the whole.
 """
 
 from .server import Explorer as Explorer
