@@ -56,10 +56,6 @@ class Jobs:
         except Exception as error:
             raise refusal(error) from None
         send(last)
-        if view != "simulate":
-            self._answers[view, settings, coarse] = last  # without drafts and progress before it
-            if len(self._answers) > _REMEMBERED:
-                self._answers.popitem(last=False)
 
     def _computed(
         self,
@@ -69,6 +65,7 @@ class Jobs:
         send: Callable[[str], None],
         wanted: Callable[[], bool],
     ) -> str:
+        """The last line of an answer, which is remembered, after drafts and progress have been sent."""
         lane = VIEWS[view].lane(settings)
         workers, end = self.lanes[lane], time.monotonic() + self._longest.get(lane, 120.0)
 
@@ -79,7 +76,12 @@ class Jobs:
                 sentence = "this takes too long for a page; use the Python lines or easier values"
                 raise Refused(sentence, HTTPStatus.SERVICE_UNAVAILABLE)
 
-        return workers.do(computed, view, settings, coarse, hear=send, look=look)
+        line = workers.do(computed, view, settings, coarse, hear=send, look=look)
+        if view != "simulate":
+            self._answers[view, settings, coarse] = line
+            if len(self._answers) > _REMEMBERED:
+                self._answers.popitem(last=False)
+        return line
 
     def close(self) -> None:
         """End all work."""

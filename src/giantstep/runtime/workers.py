@@ -54,9 +54,8 @@ class NoWorker(GiantstepError, RuntimeError):
 
 def process_pool(workers: int, threads: int) -> closing[Workers]:
     """Fresh processes with `threads` threads each; none of them outlives the block, whatever ends it."""
-    return closing(
-        Workers(workers, threads, "numpy")
-    )  # which all jobs need: where it fails, no worker starts
+    # all jobs need numpy: where its import fails, no worker starts
+    return closing(Workers(workers, threads, module="numpy"))
 
 
 class Workers:
@@ -228,9 +227,7 @@ def _live(pipe: Connection) -> None:
 
 def _end_with_parent() -> None:
     """Also in the middle of a job, which nobody waits for any more."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
+    parent_process().join()  # type: ignore[union-attr]
     os._exit(1)
 
 
