@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from giantstep.explorer.settings import Settings
-from giantstep.explorer.views import VIEWS, Effort
+from giantstep.explorer.views import VIEWS
 
 from .looking import QUIET, expect, settled, traces
 
@@ -52,7 +52,7 @@ def test_every_example_is_answered_soon_and_without_a_warning(visit):
                 continue
             with threadpool_limits(1):  # as in the page's own processes
                 begun = time.process_time()
-                *_, answer = view.lines(settings.only(view.uses), Effort())
+                answer = view.answer(settings.only(view.uses))
                 spent = time.process_time() - begun
             if spent > LONGEST.get(name, LONGEST_VIEW):
                 slow.append((title, name, round(spent, 1)))
