@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import BrokenExecutor, CancelledError, Future
+from contextlib import closing
 from multiprocessing import spawn
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import psutil
 import pytest
 
 from giantstep import Function, Network, SpikedRF
-from giantstep.runtime.workers import NoWorker, WorkerDied, process_pool
+from giantstep.runtime.workers import NoWorker, WorkerDied, Workers, process_pool, tell
 from giantstep.simulation import simulate
 from giantstep.simulation.schedule import TrialError
 
@@ -152,9 +153,47 @@ def threads() -> tuple[str, set[int]]:
     return os.environ["OMP_NUM_THREADS"], {library["num_threads"] for library in threadpool_info()}
 
 
-def test_workers_have_the_threads_that_they_are_given():
-    with process_pool(1, 2) as pool:
-        assert pool.submit(threads).result(60) == ("2", {2})
+@pytest.mark.parametrize("forked", [False, True])  # where linear algebra is loaded before a worker is there
+@pytest.mark.parametrize("count", [1, 2])
+def test_workers_have_the_threads_that_they_are_given(count, forked):
+    with closing(Workers(1, count, "scipy.linalg", forked)) as pool:
+        assert pool.submit(threads).result(60) == (str(count), {count})
+
+
+def telling(values: list[int]) -> int:
+    for value in values:
+        tell(value)
+    return sum(values)
+
+
+def test_a_job_tells_something_in_the_middle_and_may_be_left_there():
+    told: list[int] = []
+    with closing(Workers(1, 1, "numpy")) as pool:
+        assert pool.do(telling, [1, 2], hear=told.append) == 3
+        (before,) = pool.alive
+
+        def look() -> None:
+            raise Impatient
+
+        with pytest.raises(Impatient):
+            pool.do(abs, -1, look=look)
+        assert pool.alive == {before}  # it had not begun
+        began = time.monotonic()
+        with pytest.raises(Impatient):
+            pool.do(telling_and_sleeping, hear=lambda told: look())
+        assert time.monotonic() - began < 10
+        (after,) = pool.alive - {before}  # which was ended; another is there before it is needed
+        assert (before.process.is_alive(), after.process.is_alive()) == (False, True)
+        assert pool.do(abs, -1) == 1
+
+
+class Impatient(Exception):
+    pass
+
+
+def telling_and_sleeping() -> None:
+    tell(1)
+    time.sleep(600)
 
 
 @pytest.mark.posix
