@@ -42,7 +42,9 @@ _MAP = {True: ((17, 13), (9, 7)), False: ((7, 6), (4, 3))}  # values on the map,
 _STRENGTHS = {"step": ("eta", (0.05, 50.0)), "spiked": ("r", (0.05, 5.0))}  # along the map
 _PENALTIES = {True: (1e-4, 1e2), False: (1e-2, 1e2)}  # up the map: a low penalty makes slow points slowest
 _DRAFT = 1e-4  # relative error of integrals in a draft: with the hinge loss it takes half the time
-_SHADES = 1e-3  # the same on a map that is slow: its shades tell no more, and points that fail otherwise do not
+_SHADES = (
+    1e-3  # the same on a map that is slow: its shades tell no more, and points that fail otherwise do not
+)
 _PROFILE = spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
 _PLANE = spaced(-2.5, 2.5, 33)  # those along each of the first two directions of several
 _SILENCE = 0.3  # seconds before the first word on progress, and between two
