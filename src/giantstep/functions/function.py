@@ -14,7 +14,7 @@ from ..errors import ParameterError
 from ..model.checks import a_function, a_text, finite_tuple, one_of, optional
 from .breakpoints import poles
 from .program import Program
-from .properties import Parity, check_slope, observed_parity
+from .properties import Parity, check_slope, lines_of, observed_parity
 from .variation import LOCATED, Variation, kinks, narrow_parts, observe
 
 Hyperplane = tuple[tuple[float, ...], float]
@@ -139,6 +139,11 @@ class Function:
     def poles(self) -> list[float]:
         """Breakpoints next to which it has no bound, such as 0 of the derivative of sqrt(abs(x))."""
         return poles(self, self.breakpoints)
+
+    @cached_property
+    def lines(self) -> np.ndarray | None:
+        """Value at 0 and slope of its lines, [pieces, 2], if it is straight between its breakpoints; else None."""
+        return lines_of(self, self.breakpoints)
 
     @property
     def has_derivative(self) -> bool:

@@ -1,4 +1,4 @@
-"""Properties of a function that its values show: parity, a wrong derivative, where it takes a value.
+"""Properties of a function that its values show: parity, a wrong derivative, straight pieces, where it takes a value.
 
 Every function is treated alike, however it was given: a name, an expression or a callable.
 """
@@ -6,6 +6,7 @@ Every function is treated alike, however it was given: a name, an expression or 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -73,10 +74,56 @@ def check_slope(function: Callable[[Any], Any], slope: Callable[[Any], Any], nam
         )
 
 
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+_POINTS = 1 << 14  # places within ±RANGE where a function is compared with lines,
+_FAR = np.geomspace(RANGE, 1e12, 300)  # and those farther out
+# multiples of the golden ratio, less their whole parts, fill an interval and repeat nothing
+_SPREAD = (_GOLDEN * np.arange(1, _POINTS)) % 1.0
+_EVERYWHERE = np.concatenate([RANGE * (2.0 * _SPREAD - 1.0), -_FAR, _FAR])
+_LINE_ROUNDING = 16 * np.finfo(float).eps
+
+
+def lines_of(f: Callable[[np.ndarray], np.ndarray], breakpoints: tuple[float, ...]) -> np.ndarray | None:
+    """Value at 0 and slope of the line on each piece between breakpoints, [pieces, 2]; None if f is not straight.
+
+    A function without breakpoints is not looked at: if it is a line, its averages are no work. One that cannot be
+    asked everywhere, such as a table of values, is not known to be straight.
+    """
+    if not breakpoints or np.abs(breakpoints).max() >= _FAR[-1]:
+        return None
+    lines: list[tuple[float, float]] = []
+    for left, right in pairwise((-_FAR[-1], *breakpoints, _FAR[-1])):
+        close = min(right - left, 1.0) * _SPREAD[:64]
+        inside = _EVERYWHERE[(left < _EVERYWHERE) & (right > _EVERYWHERE)]
+        line = _line(f, np.sort(np.concatenate([inside, left + close, right - close])))
+        if line is None:
+            return None
+        lines.append(line)
+    return np.array(lines)
+
+
+def _line(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> tuple[float, float] | None:
+    """Value at 0 and slope of the line through f at the points x; None if there is none.
+
+    Through the ends of the half of the points that lies nearest to 0: far ones would blur the value there.
+    """
+    with np.errstate(all="ignore"):
+        try:
+            y = np.asarray(f(x), float)
+        except Exception:  # whatever a user's function says of numbers that it was not made for
+            return None
+        near = np.argsort(np.abs(x))[: len(x) // 2 + 1]
+        low, high = near[x[near].argmin()], near[x[near].argmax()]
+        slope = (y[high] - y[low]) / (x[high] - x[low])
+        value = y[low] - slope * x[low]
+        off, size = np.abs(y - (value + slope * x)), np.abs(y) + np.abs(slope * x) + np.abs(value)
+        straight = np.isfinite(y).all() and np.all(off <= _LINE_ROUNDING * size)
+    return (float(value), float(slope)) if straight else None
+
+
 _GRID = 2049  # points between which a function is taken to pass through a value once
 _MOST = 24  # places per value that are looked for
 _HALVINGS = 60
-_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
 def crossings(f: Callable[[np.ndarray], Any], values: np.ndarray, reach: float) -> np.ndarray:

@@ -6,6 +6,7 @@ rules, so one set of function values yields three answers, and their differences
 
 - Functions without breakpoints: the trapezoidal rule on the line, which converges geometrically for analytic
   functions under a Gaussian weight.
+- Functions that are straight between breakpoints: in closed form.
 - Functions with breakpoints (kinks, jumps): the line is cut there, and at two fixed points so that no piece
   is wide compared with the Gaussian; each piece has a Fejér rule (open: never evaluated on a breakpoint).
 - Where poles or roots come close (spectra, losses with kinks): pieces with nodes evenly spaced in a variable of
@@ -39,6 +40,7 @@ from .rules import (
     quarterable,
 )
 from .samples import Moments, Samples, sample
+from .straight import straight_moments
 
 __all__ = [
     "REACH",
@@ -66,5 +68,6 @@ __all__ = [
     "resolution",
     "round_up",
     "sample",
+    "straight_moments",
     "tail_reach",
 ]

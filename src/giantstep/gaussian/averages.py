@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from ..functions import Function
 from .rules import REACH, STRIDES, density, extrapolated_error, line_rule, piecewise_rule
 from .samples import Moments, cuts, sample
+from .straight import straight_moments
 
 _REACHES = (REACH, 12.0, 16.0, 21.0, 28.0, 37.0)
 TAIL = 1e-13  # admissible f² φ at the ends, over E f²
@@ -34,6 +35,8 @@ def moments(
     need, since a wildly oscillating function may stop short of `tolerance`.
     """
     shift, scale = np.broadcast_arrays(np.asarray(shift, float), np.asarray(scale, float))
+    if (closed := straight_moments(f, shift, scale)) is not None:
+        return closed
     widest, farthest = float(scale.max()), float(np.abs(shift).max())
     reach = max(tail_reach(f, widest, side * farthest) for side in (-1.0, 1.0))
     *counts, last = _counts(least_intervals(f, widest, reach, farthest, farthest))

@@ -14,6 +14,13 @@ def ndtr(x: np.ndarray) -> np.ndarray:
     return ndtr(x)
 
 
+def mills(x: np.ndarray) -> np.ndarray:
+    """Φ(-x)/φ(x) for x ≥ 0: what a tail is of its density, which falls slowly where both are tiny."""
+    from scipy.special import erfcx
+
+    return np.sqrt(0.5 * np.pi) * erfcx(x / np.sqrt(2.0))
+
+
 def both_below(h: np.ndarray, k: np.ndarray, correlation: np.ndarray) -> np.ndarray:
     """P(x < h, y < k) for standard normal x and y with that correlation, by Owen's T function."""
     from scipy.special import owens_t

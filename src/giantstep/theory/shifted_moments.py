@@ -14,7 +14,7 @@ import numpy as np
 
 from ..functions import Function
 from ..functions.chebyshev import polynomials, through
-from ..gaussian import STRIDES, UNRESOLVED, Moments, nested, resolution, sample
+from ..gaussian import STRIDES, UNRESOLVED, Moments, nested, resolution, sample, straight_moments
 from .layer import alike
 from .symmetric import BLOCK, TINY
 
@@ -102,6 +102,9 @@ class Column:
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]  # [U, K, pieces, nodes]
         rows = argument.reshape(-1, *argument.shape[2:]), scale.reshape(-1)
         self._shape = (*argument.shape[:2], -1)
+        if (closed := straight_moments(f, rows[0], rows[1][:, None, None])) is not None:
+            self._found = _on_nested_rules(closed[0], parity)
+            return
         n, error = resolution(f, ends, scale, reach, INNER_TOLERANCE)
         if error == np.inf:
             alone = [resolution(f, *one, reach, INNER_TOLERANCE) for one in zip(ends, scale, strict=True)]
@@ -112,12 +115,17 @@ class Column:
             self._found = [_mirrored(one, parity) for one in _coarsened(f, *rows, n, reach, takes)]
         else:
             found = moments_at(f, argument.reshape(*argument.shape[:2], -1), scale, n, reach)
-            whole = _mirrored(Moments(*(part.reshape(rows[0].shape) for part in found)), parity)
-            self._found = [Moments(*(part[..., nested(stride)] for part in whole)) for stride in STRIDES]
+            self._found = _on_nested_rules(Moments(*(part.reshape(rows[0].shape) for part in found)), parity)
 
     def moments(self, stride: int) -> Moments:
         """The moments [U, K, N] on the rule with every `stride`-th node."""
         return Moments(*(part.reshape(self._shape) for part in self._found[STRIDES.index(stride)]))
+
+
+def _on_nested_rules(fine: Moments, parity: str | None) -> list[Moments]:
+    """The moments on three nested rules, from those on the finest."""
+    whole = _mirrored(fine, parity)
+    return [Moments(*(part[..., nested(stride)] for part in whole)) for stride in STRIDES]
 
 
 def moments_at(f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float) -> Moments:
