@@ -24,8 +24,8 @@ _ROUNDING = 1e-13
 
 def _array(name: str, most_dims: int, form: str, value: Any) -> np.ndarray:
     """Finite numbers, at least 0 unless they are matrices, as an array."""
-    values = np.array(floats(name, value))
-    if not 1 <= values.ndim <= most_dims or not values.size:
+    values = np.atleast_1d(floats(name, value))
+    if values.ndim > most_dims or not values.size:
         raise ParameterError(f"{name} has shape {values.shape}; give {form}", name)
     wrong = ~np.isfinite(values) | ((values < 0) & (values.ndim < 3))
     if wrong.any():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,32 @@ def numbers(name: str, text: str) -> float | np.ndarray:
     """A float for a single number, otherwise an array: "0.5", "0.2:3:5", "0.01:100:9:log", "0,0.5,1:4:4"."""
     import numpy as np
 
-    values = np.concatenate([_part(name, text, part) for part in text.split(",")])
-    return values if {",", ":"} & set(text) else float(values[0])
+    try:
+        values = [_part(part, "is" if part == text else f"has {part!r}, which is") for part in text.split(",")]
+    except ValueError as error:
+        raise refused(name, text, f"{error}; use {_FORMS}") from None
+    return np.concatenate(values) if {",", ":"} & set(text) else float(values[0][0])
+
+
+def _part(text: str, it_is: str) -> np.ndarray:
+    """The values of one number or range; a ValueError says what `it_is` instead."""
+    import numpy as np
+
+    first, *rest = text.split(":")
+    try:
+        if not rest:
+            return np.array([float(first)])
+        stop, count, scale = rest if len(rest) > 2 else (*rest, None)
+        ends, spaced = (float(first), float(stop)), {None: np.linspace, "log": np.geomspace}[scale]
+    except (ValueError, KeyError):
+        raise ValueError(f"{it_is} not a {'range' if rest else 'number'}") from None
+    if not np.isfinite(ends).all():
+        raise ValueError(f"{it_is} a range whose ends are not finite")
+    if not count.isdecimal() or not 0 < int(count) <= _MOST:
+        raise ValueError(f"{it_is} a range whose count is not a whole number from 1 to {_MOST}")
+    if scale == "log" and min(ends) <= 0:
+        raise ValueError(f"{it_is} a logarithmic range whose ends are not positive")
+    return spaced(*ends, int(count))
 
 
 def letters(text: str) -> Letters:
@@ -105,7 +128,7 @@ def inputs(
             both = f"{written('direction')} and {written('labels')}"
             raise ParameterError(f"{both} both say where the target is; give one of them", "labels")
         return _from_files(words, folder)
-    return Inputs(**{name: _listed(name, value) for name, value in words.items()})
+    return Inputs(**{name: _numbers(name, value) for name, value in words.items()})
 
 
 def _from_files(words: Mapping[str, str], folder: Path) -> Inputs:
@@ -121,20 +144,17 @@ def _from_files(words: Mapping[str, str], folder: Path) -> Inputs:
 
 
 def _numbers(name: str, value: Any) -> Any:
-    return numbers(name, value) if isinstance(value, str) else value
+    """Numbers, whether typed or given; typed lists of them are like [[0.8, 0.2], [0.2, 0.8]]."""
+    if not isinstance(value, str):
+        return value
+    if not value.lstrip().startswith("["):
+        return numbers(name, value)
+    import json
 
-
-def _listed(name: str, value: Any) -> Any:
-    """A list of numbers; of lists, if written like [[0.8, 0.2], [0.2, 0.8]]."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        import json
-
-        try:
-            return json.loads(value)
-        except ValueError:
-            raise _refusal(name, value, "is not a list of lists, such as [[0.8, 0.2], [0.2, 0.8]]") from None
-    listed = _numbers(name, value)
-    return [listed] if isinstance(value, str) and isinstance(listed, float) else listed
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise refused(name, value, "is not a list of lists, such as [[0.8, 0.2], [0.2, 0.8]]") from None
 
 
 def _loaded(name: str, path: Path) -> np.ndarray:
@@ -142,43 +162,10 @@ def _loaded(name: str, path: Path) -> np.ndarray:
 
     try:
         return np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise refused(name, str(path), "does not exist; check its spelling") from None
-    except IsADirectoryError:
-        raise refused(name, str(path), "is a folder; name a .npy file, as np.save writes it") from None
-    except (OSError, ValueError):
-        raise refused(name, str(path), "is not a .npy file of numbers; write one with np.save") from None
-
-
-def _part(name: str, text: str, part: str) -> np.ndarray:
-    import numpy as np
-
-    fields = part.split(":")
-    if len(fields) == 1:
-        return np.array([_number(name, text, part)])
-    if len(fields) not in (3, 4) or (len(fields) == 4 and fields[3] != "log"):
-        raise _refusal(name, text, f"has {part!r}, which is not a range")
-    start, stop = (_number(name, text, field) for field in fields[:2])
-    if not (math.isfinite(start) and math.isfinite(stop)):
-        raise _refusal(name, text, f"has {part!r}, and its ends are not finite")
-    count = int(fields[2]) if fields[2].isascii() and fields[2].isdigit() else 0
-    if not 0 < count <= _MOST:
-        raise _refusal(name, text, f"has {part!r}, and its count is not a whole number from 1 to {_MOST}")
-    if len(fields) == 3:
-        return np.linspace(start, stop, count)
-    if start <= 0 or stop <= 0:
-        raise _refusal(name, text, f"has {part!r}, a logarithmic range: its ends must be positive")
-    return np.geomspace(start, stop, count)
-
-
-def _number(name: str, text: str, part: str) -> float:
-    try:
-        return float(part)
-    except ValueError:
-        raise _refusal(
-            name, text, f"{'is' if part == text else f'has {part!r}, which is'} not a number"
-        ) from None
-
-
-def _refusal(name: str, text: str, reason: str) -> ParameterError:
-    return refused(name, text, f"{reason}; use {_FORMS}")
+    except (OSError, ValueError) as error:
+        reasons = {
+            FileNotFoundError: "does not exist; check its spelling",
+            IsADirectoryError: "is a folder; name a .npy file, as np.save writes it",
+        }
+        reason = reasons.get(type(error), "is not a .npy file of numbers; write one with np.save")
+        raise refused(name, str(path), reason) from None
