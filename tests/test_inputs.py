@@ -119,7 +119,10 @@ NAMES |= {"data": gs.Inputs.from_data, "X": SAMPLE, "few": _sample(300)}
         ("Inputs([1, 2], None, [0.5, 0.2, 0.3])", r"shares has shape \(3,\) for 2 eigenvalues"),
         ("Inputs([1, 0], None, [0.5, 0.5])", "eigenvalue 0, where the inputs do not vary"),
         ("Inputs([1, 2], None, [[[1.2, 0], [0, 0.5]], [[-0.2, 0], [0, 0.5]]])", "at least 0"),
-        ("Inputs([1, 2], None, [[[0.5, 0], [0, 0.5]], [[0.5, 0], [0, 0.4]]])", "sum to the identity"),
+        (
+            "Inputs([1, 2], None, [[[0.5, 0], [0, 0.5]], [[0.5, 0], [0, 0.4]]])",
+            "to the identity; these sum to",
+        ),
         ("Inputs([1, 2], None, [[[0.5, 0.1], [0, 0.5]], [[0.5, 0], [0, 0.5]]])", "symmetric"),
         ("Target('x1 + x1*x2', inputs=Inputs(*TWO, [0.5, 0.5]))", "for 1 direction, and the target has 2"),
         ("Target('sin', inputs=Inputs(*TWO, MATRICES))", "the target has 1; give one row"),

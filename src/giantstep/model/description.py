@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from functools import cached_property
 from html import escape
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
@@ -36,6 +35,7 @@ Class = TypeVar("Class", bound=type)
 DEFAULT: Any = object()  # the default that the table of parameters has
 _kinds: dict[str, type[Description]] = {}  # by name, as dictionaries say it
 _LONG = 12  # numbers of a list that are written out
+_LATE = {name for name, row in PARAMETERS.items() if row.late}  # left out of dictionaries at their defaults
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(attrs.field,))
@@ -74,9 +74,6 @@ def _converter(field: Any, default: Any) -> Callable[[Any], Any]:
 class Description:
     """What models and targets share: a dictionary form for provenance, links and sweeps, and how they are shown."""
 
-    # methods and properties for users, beside the fields
-    _questions: ClassVar[tuple[str, ...]] = ()
-
     def __init_subclass__(cls) -> None:
         _kinds[cls.__name__] = cls
 
@@ -104,7 +101,8 @@ class Description:
         return {"kind": type(self).__name__} | {
             field.name: _plain(getattr(self, field.name), text)
             for field in attrs.fields(type(self))  # type: ignore[arg-type]
-            if field.init and not _left_out(field, self)
+            if field.init
+            and not (field.name in _LATE and _by_value(getattr(self, field.name)) == field.default)
         }
 
     def __repr__(self) -> str:
@@ -117,13 +115,17 @@ class Description:
 
     def numbers(self) -> dict[str, Any]:
         """The numeric parameters by name, each of which may open a grid dimension, in the order of their table."""
-        values = {name: getattr(self, name, None) for name, row in PARAMETERS.items() if row.kind == "grid"}
+        names = [name for name, row in PARAMETERS.items() if row.kind == "grid" and row.of]
+        values = {name: getattr(self, name, None) for name in names}
         return {name: value for name, value in values.items() if value is not None}
 
     def __dir__(self) -> list[str]:
-        """The names that tab completion offers: arguments, and methods that are meant for users."""
-        offered = {"to_dict", "from_dict", *self._questions, *signature(type(self)).parameters}
-        return [name for name in super().__dir__() if name in offered or name.startswith("__")]
+        """The names that tab completion offers: arguments, and what is documented with an example."""
+        kind, arguments = type(self), signature(type(self)).parameters
+        documented = [name for name in dir(kind) if ">>> " in (getattr(kind, name).__doc__ or "")]
+        return [
+            name for name in super().__dir__() if name.startswith("__") or name in {*arguments, *documented}
+        ]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -178,12 +180,6 @@ def _plain(value: Any, text: Callable[[Any], str]) -> Any:
     if type(value).__name__ == "DataArray":
         return {"dims": list(value.dims), "data": np.asarray(value).tolist()}
     return [_plain(one, text) for one in value] if isinstance(value, tuple) else value
-
-
-def _left_out(field: Any, value: Any) -> bool:
-    """Whether `to_dict` leaves a field out: a newer field at its default, which older dictionaries do not have."""
-    late = field.name in PARAMETERS and PARAMETERS[field.name].late
-    return late and _by_value(getattr(value, field.name)) == field.default
 
 
 def _restored(value: Any) -> Any:
@@ -253,16 +249,10 @@ class Model(Description):
     readout: Letters
     group: ClassVar[str] = "letter"  # the dimension along which groups of neurons are told apart
     takes_steps: ClassVar[bool] = False  # whether gradient steps on the target made it
-
-    @cached_property
-    def most_steps(self) -> int:
-        """The number of gradient steps, the most of them on the grid that this model has or is from."""
-        return 0
-
-    @property
-    def spike_directions(self) -> int:
-        """How many directions the spikes of its groups may span."""
-        return 1
+    most_steps: ClassVar[int] = (
+        0  # gradient steps, the most of them on the grid that this model has or is from
+    )
+    spike_directions: ClassVar[int] = 1  # how many directions the spikes of its groups may span
 
     @property
     def shaping(self) -> tuple[str, ...]:

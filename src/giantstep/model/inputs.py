@@ -11,7 +11,7 @@ from attrs import evolve, field
 from ..errors import NotCovered, ParameterError, refused
 from . import input_sample as sample
 from .checks import check_count, flag, floats, number
-from .description import DEFAULT, Description, description
+from .description import Description, description
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,6 @@ class Inputs(Description):
     >>> target = gs.Target("sin", noise=0.1, inputs=inputs)
     """
 
-    _questions = ("power_law", "from_data", "effective_rank")
     kept: ClassVar[KeptRows | None] = None  # of an instance made from data with keep=True
 
     eigenvalues: Sequence[float] | np.ndarray = field(
@@ -109,7 +108,10 @@ class Inputs(Description):
             raise ParameterError(
                 f"masses has {len(masses)} entries for {len(omega)} eigenvalues; give one each", "masses"
             )
-        _check_sum("masses", masses, "shares of the inputs")
+        if abs(masses.sum() - 1.0) > _SUM:
+            raise ParameterError(
+                f"masses are shares of the inputs and sum to 1; these sum to {masses.sum():.6g}", "masses"
+            )
         mean = float(masses @ omega / masses.sum())
         if mean == 0.0:
             raise ParameterError(
@@ -118,23 +120,32 @@ class Inputs(Description):
         near = abs(mean - 1.0) < _ROUNDING  # already rescaled: what a dictionary has keeps its digits
         self.__dict__.update(eigenvalues=omega / (1.0 if near else mean), masses=masses / masses.sum())
         if self.shares is not None:
-            self._check_shares(np.asarray(self.shares))
+            self._check_shares()
 
-    def _check_shares(self, shares: np.ndarray) -> None:
+    def _check_shares(self) -> None:
         """Refuse shares that fit neither the eigenvalues nor any directions."""
-        count = len(self.omega)
-        of_each = shares if shares.ndim == 3 else shares.T
-        if len(of_each) != count:
+        shares, count = np.asarray(self.shares), len(self.omega)
+        matrices = _as_matrices(shares)
+        if len(matrices) != count:
             raise ParameterError(
                 f"shares has shape {shares.shape} for {count} eigenvalues; give a row [{count}], a row for each"
                 f" direction [k, {count}], or a matrix for each eigenvalue [{count}, k, k]",
                 "shares",
             )
-        if shares.ndim < 3:
-            _check_sum("shares", shares, "shares of the target's variance")
-        else:
-            _check_matrices(shares)
-        if np.any(of_each[self.omega == 0.0]):
+        k = matrices.shape[1]
+        if matrices.shape[2] != k or not _near(matrices, matrices.swapaxes(1, 2)):
+            raise ParameterError("shares [eigenvalues, k, k] must be symmetric matrices", "shares")
+        if (least := float(np.linalg.eigvalsh(matrices).min())) < -_SUM:
+            raise ParameterError(
+                f"shares has a matrix with the eigenvalue {least:.3g}; shares of variance are at least 0",
+                "shares",
+            )
+        if not _near(total := matrices.sum(axis=0), np.eye(k)):
+            sums = total.squeeze().round(6).tolist()
+            raise ParameterError(
+                f"shares of a direction sum to 1, and matrices to the identity; these sum to {sums}", "shares"
+            )
+        if np.any(matrices[self.omega == 0.0]):
             raise ParameterError(
                 "shares puts part of the target on an eigenvalue 0, where the inputs do not vary; put 0 there",
                 "shares",
@@ -154,10 +165,8 @@ class Inputs(Description):
         """The shares of a target's k directions as matrices [J, k, k], with the identity for their sum."""
         if self.shares is None:
             return (self.mu * self.omega)[:, None, None] * np.eye(k)
-        tau = np.asarray(self.shares)
-        if tau.ndim < 3:
-            rows = np.atleast_2d(tau)
-            tau = np.einsum("kj,kl->jkl", rows / rows.sum(axis=1)[:, None], np.eye(len(rows)))
+        shares = np.asarray(self.shares)
+        tau = _as_matrices(shares if shares.ndim == 3 else shares / shares.sum(axis=-1, keepdims=True))
         directions = tau.shape[1]
         if directions != k:
             form = f"a row for each direction [{k}, eigenvalues], or matrices [eigenvalues, {k}, {k}]"
@@ -170,12 +179,14 @@ class Inputs(Description):
 
     @property
     def effective_rank(self) -> float:
-        """(tr Ω)²/tr Ω²: how many inputs count; divided by d, where there is none."""
-        return (self.d or 1) / float(self.mu @ self.omega**2)
+        """(tr Ω)²/tr Ω²: how many inputs count; divided by d, where there is none.
 
-    def numbers(self) -> dict[str, Any]:
-        """The parameters that may open a grid dimension, by name."""
-        return {}
+        Examples
+        --------
+        >>> gs.Inputs([1.5, 0.5], d=100).effective_rank
+        80.0
+        """
+        return (self.d or 1) / float(self.mu @ self.omega**2)
 
     def at(self, **numbers: float) -> Inputs:
         """A copy with other values of what `numbers` lists."""
@@ -261,8 +272,8 @@ class InputsWithRows(Inputs):
 class PowerLaw(Inputs):
     """Eigenvalues that fall as a power of their number: see `Inputs.power_law`."""
 
-    exponent: Parameter = DEFAULT
-    d: int | None = field(default=None, converter=partial(check_count, "d", low=1))
+    exponent: Parameter  # type: ignore[misc]
+    d: int = field(converter=partial(check_count, "d", low=1))  # type: ignore[misc]
     source: float = field(default=1.0, converter=partial(number, "source"))
     eigenvalues: Any = field(default=None, init=False)
     masses: Any = field(default=None, init=False)
@@ -271,7 +282,6 @@ class PowerLaw(Inputs):
     def __attrs_post_init__(self) -> None:
         if np.ndim(self.exponent):
             return
-        assert self.d is not None
         omega = np.arange(1.0, self.d + 1) ** -float(self.exponent)  # type: ignore[arg-type]
         omega /= omega.mean()
         shares = omega**self.source
@@ -281,32 +291,18 @@ class PowerLaw(Inputs):
     def tau(self, k: int) -> np.ndarray:
         return np.asarray(self.shares)[:, None, None] * np.eye(k)
 
-    def numbers(self) -> dict[str, Any]:
-        return {"exponent": self.exponent}
-
     def __repr__(self) -> str:
         return super().__repr__().replace("PowerLaw", "Inputs.power_law", 1)
 
 
-def _check_sum(name: str, values: np.ndarray, what: str) -> None:
-    for total in np.atleast_1d(values.sum(axis=-1)):
-        if abs(total - 1.0) > _SUM:
-            raise ParameterError(f"{name} are {what} and sum to 1; these sum to {total:.6g}", name)
+def _as_matrices(shares: np.ndarray) -> np.ndarray:
+    """Shares as a matrix for each eigenvalue [J, k, k]: those of rows are diagonal."""
+    rows = np.atleast_2d(shares)
+    return shares if shares.ndim == 3 else np.einsum("kj,kl->jkl", rows, np.eye(len(rows)))
 
 
-def _check_matrices(shares: np.ndarray) -> None:
-    k = shares.shape[1]
-    if shares.shape[2] != k or not np.allclose(shares, shares.swapaxes(1, 2), rtol=0.0, atol=_SUM):
-        raise ParameterError("shares [eigenvalues, k, k] must be symmetric matrices", "shares")
-    if (least := float(np.linalg.eigvalsh(shares).min())) < -_SUM:
-        raise ParameterError(
-            f"shares has a matrix with the eigenvalue {least:.3g}; shares of variance are at least 0",
-            "shares",
-        )
-    if not np.allclose(total := shares.sum(axis=0), np.eye(k), rtol=0.0, atol=_SUM):
-        raise ParameterError(
-            f"shares are matrices that sum to the identity; these sum to {total.tolist()}", "shares"
-        )
+def _near(one: np.ndarray, other: np.ndarray) -> bool:
+    return np.allclose(one, other, rtol=0.0, atol=_SUM)
 
 
 def as_inputs(inputs: Any) -> Inputs:

@@ -52,8 +52,6 @@ class Letters(Description):
     array([-0.93,  0.  ,  0.93])
     """
 
-    _questions = ("with_biases",)
-
     values: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.values"))
     weights: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.weights"))
     biases: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.biases"))

@@ -138,7 +138,6 @@ class Network(Model):
     """
 
     takes_steps = True
-    _questions = ("equivalent",)
 
     activation: Function = field(converter=as_function)
     eta: Parameter | None = None
@@ -174,13 +173,13 @@ class Network(Model):
         return self.steps if isinstance(self.steps, tuple) else None  # type: ignore[return-value]
 
     @cached_property
-    def most_steps(self) -> int:
+    def most_steps(self) -> int:  # type: ignore[override]
         if self.steps is None or self.schedule is not None:
             return 1 if self.steps is None else len(self.schedule or ())
         return int(np.max(np.asarray(self.steps)))
 
     @property
-    def spike_directions(self) -> int:
+    def spike_directions(self) -> int:  # type: ignore[override]
         """From the second step on, each group with a letter of its own has a spike of its own."""
         if self.most_steps < 2 or self.readout.law is not None:
             return 1

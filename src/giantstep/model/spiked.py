@@ -99,8 +99,7 @@ class TwoSpikes(Model):
     """
 
     group = "group"
-    _questions = ("reduced",)
-    spike_directions = 2  # type: ignore[assignment]
+    spike_directions = 2
 
     activation: Function = field(converter=as_function)
     strengths: tuple[float, ...] = field(converter=partial(number_tuple, "TwoSpikes.strengths"))

@@ -74,8 +74,6 @@ class Target(Description):
     1.939
     """
 
-    _questions = ("binary",)
-
     function: Function = field(converter=_as_given)
     noise: Parameter = DEFAULT
     flips: float = DEFAULT
@@ -109,7 +107,13 @@ class Target(Description):
 
     @property
     def binary(self) -> bool:
-        """Whether labels are ±1: signs with randomness of their own, or a function of these two values."""
+        """Whether labels are ±1: signs with randomness of their own, or a function of these two values.
+
+        Examples
+        --------
+        >>> gs.Target("sign").binary
+        True
+        """
         return self.random_signs or (not np.any(np.asarray(self.noise)) and _is_sign(self.function))
 
     def numbers(self) -> dict[str, Any]:

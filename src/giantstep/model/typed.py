@@ -25,7 +25,9 @@ def numbers(name: str, text: str) -> float | np.ndarray:
     import numpy as np
 
     try:
-        values = [_part(part, "is" if part == text else f"has {part!r}, which is") for part in text.split(",")]
+        values = [
+            _part(part, "is" if part == text else f"has {part!r}, which is") for part in text.split(",")
+        ]
     except ValueError as error:
         raise refused(name, text, f"{error}; use {_FORMS}") from None
     return np.concatenate(values) if {",", ":"} & set(text) else float(values[0][0])
