@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial, wraps
-from inspect import Signature, signature
+from inspect import signature
 from typing import ParamSpec, TypeVar
 
 from ..errors import named
@@ -25,7 +25,8 @@ def checked_arguments(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]
     """Make a verb check and convert its arguments before it begins.
 
     Each is checked by what `own` has for its name, else by the table of arguments, else by its row in the table of
-    parameters. None passes where it is the default.
+    parameters. None passes where it is the default. A parameter of a model or a target is refused with the place where
+    it belongs.
     """
 
     def decorate(verb: Callable[P, R]) -> Callable[P, R]:
@@ -34,10 +35,15 @@ def checked_arguments(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]
 
         @wraps(verb)
         def checked_verb(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs:
+                if name not in checks and name in PARAMETERS and (owners := PARAMETERS[name].of):
+                    raise TypeError(
+                        f"{verb.__name__}() has no argument {name!r}: it belongs to {' or '.join(owners)}, as in"
+                        f" {owners[0]}(..., {name}=...)"
+                    )
             try:
                 call = form.bind(*args, **kwargs)
             except TypeError:
-                _refuse_misplaced(verb.__name__, form, kwargs)
                 return verb(*args, **kwargs)  # Python itself says what is missing or unknown
             for name, value in call.arguments.items():
                 if value is not None or form.parameters[name].default is not None:
@@ -48,28 +54,6 @@ def checked_arguments(**own: Check) -> Callable[[Callable[P, R]], Callable[P, R]
         return checked_verb
 
     return decorate
-
-
-def with_places(verb: Callable[P, R]) -> Callable[P, R]:
-    """Make a verb that checks its arguments elsewhere say where a parameter belongs that is not its own."""
-    form = signature(verb)
-
-    @wraps(verb)
-    def placed(*args: P.args, **kwargs: P.kwargs) -> R:
-        _refuse_misplaced(verb.__name__, form, kwargs)
-        return verb(*args, **kwargs)
-
-    return placed
-
-
-def _refuse_misplaced(verb: str, form: Signature, given: Iterable[str]) -> None:
-    """Refuse what is a parameter of a model or a target, and was given to a verb."""
-    for name in given:
-        if name not in form.parameters and name in PARAMETERS and (owners := PARAMETERS[name].of):
-            raise TypeError(
-                f"{verb}() has no argument {name!r}: it belongs to {' or '.join(owners)}, as in"
-                f" {owners[0]}(..., {name}=...)"
-            )
 
 
 _ARGUMENTS: dict[str, Check] = {

@@ -11,7 +11,7 @@ from ..answers.dims import Dimensions
 from ..answers.provenance import provenance
 from ..errors import NotCovered
 from ..losses import Loss, as_loss
-from ..model.arguments import checked_arguments, with_places
+from ..model.arguments import checked_arguments
 from ..model.description import Model
 from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
@@ -32,7 +32,7 @@ DIRECTIONS_TOLERANCE = {1: TOLERANCE, 2: 1e-8, 3: 1e-8, 4: 1e-6}  # by the direc
 CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
 
 
-@with_places
+@checked_arguments()
 @with_bar("predicting")
 def predict(
     model: Model,
@@ -132,7 +132,7 @@ def predict(
     >>> gs.predict(gs.Network("tanh", eta=3, alpha0=1), "sin", alpha=alpha, lam=0.1 * alpha).test_error.dims
     ('budget',)
     """
-    return predicted(
+    return _answer(
         model,
         target,
         alpha=alpha,
@@ -147,8 +147,7 @@ def predict(
     ).dataset()
 
 
-@checked_arguments()
-def predicted(
+def _answer(
     model: Model,
     target: Target | FunctionLike,
     *,
@@ -179,6 +178,9 @@ def predicted(
     remark(labelled, {name: values.reshape(problem.split.shape) for name, values in doubts.items()})
     check_converged(labelled, throw)
     return labelled
+
+
+predicted = checked_arguments()(_answer)
 
 
 def usual_tolerance(problem: Problem) -> float:
