@@ -219,9 +219,9 @@ def _range(low: float, high: float, strict: bool, infinite: bool) -> str:
     return words + (" (inf is allowed)" if infinite else "")
 
 
-def number_tuple(name: str, value: Any) -> tuple[float, ...]:
+def number_tuple(name: str, value: Any, **limits: Any) -> tuple[float, ...]:
     """A number or a sequence of them as a tuple."""
-    return tuple(np.atleast_1d(parameter(name, value)).tolist())
+    return tuple(np.atleast_1d(parameter(name, value, **limits)).tolist())
 
 
 def finite_tuple(name: str, value: Any) -> tuple[float, ...]:

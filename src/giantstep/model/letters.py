@@ -17,8 +17,34 @@ from attrs import asdict, field
 
 from ..answers.quantities import letter_axes
 from ..errors import ParameterError
-from .checks import a_text, number, number_tuple, one_of
+from .checks import number, number_tuple, one_of
 from .description import Description, description
+
+_POSITIVE = {"low": 0.0, "strict": True}
+
+
+class _Law(NamedTuple):
+    rule: Callable[[int], tuple[np.ndarray, np.ndarray]]  # Gauss nodes and weights of the law
+    quantile: Callable[[np.ndarray], np.ndarray]
+
+
+def _normal_quantile(share: np.ndarray) -> np.ndarray:
+    from scipy.special import ndtri
+
+    return ndtri(share)
+
+
+_LAWS = {
+    "gaussian": _Law(np.polynomial.hermite_e.hermegauss, _normal_quantile),
+    # variance one, as the other vocabularies (almost) have
+    "uniform-interval": _Law(
+        lambda n: (
+            math.sqrt(3.0) * np.polynomial.legendre.leggauss(n)[0],
+            np.polynomial.legendre.leggauss(n)[1],
+        ),
+        lambda share: math.sqrt(3.0) * (2.0 * share - 1.0),
+    ),
+}
 
 
 @description
@@ -53,10 +79,12 @@ class Letters(Description):
     """
 
     values: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.values"))
-    weights: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.weights"))
+    weights: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.weights", **_POSITIVE))
     biases: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.biases"))
-    c: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.c"))
-    law: str | None = field(default=None, converter=partial(a_text, "Letters.law"))
+    c: tuple[float, ...] | None = field(
+        default=None, converter=partial(number_tuple, "Letters.c", **_POSITIVE)
+    )
+    law: str | None = field(default=None, converter=partial(one_of(*_LAWS), "Letters.law"))
 
     def __attrs_post_init__(self) -> None:
         for name in ("weights", "biases", "c"):
@@ -65,15 +93,9 @@ class Letters(Description):
                 raise ParameterError(
                     f"Letters.{name} has {len(numbers)} entries for {len(self.values)} values; give one each"
                 )
-        if min(self.weights) <= 0 or not math.isclose(sum(self.weights), 1.0, rel_tol=1e-9):
+        if not math.isclose(sum(self.weights), 1.0, rel_tol=1e-9):
             raise ParameterError(
-                f"Letters.weights = {self.weights} must be positive fractions of the neurons that sum to 1"
-            )
-        if self.c is not None and min(self.c) <= 0:
-            raise ParameterError(f"Letters.c = {self.c} are squared row norms and must be positive")
-        if self.law is not None and self.law not in _LAWS:
-            raise ParameterError(
-                f"Letters.law = {self.law!r} is unknown; use one of {', '.join(sorted(_LAWS))}, or Letters alone"
+                f"Letters.weights = {self.weights} must be shares of the neurons that sum to 1"
             )
         if self.law is not None and (self.biases is not None or self.c is not None):
             raise ParameterError(
@@ -132,28 +154,6 @@ class Letters(Description):
         return asdict(self, filter=lambda _, value: value is not None)
 
 
-class _Law(NamedTuple):
-    rule: Callable[[int], tuple[np.ndarray, np.ndarray]]  # Gauss nodes and weights of the law
-    quantile: Callable[[np.ndarray], np.ndarray]
-
-
-def _normal_quantile(share: np.ndarray) -> np.ndarray:
-    from scipy.special import ndtri
-
-    return ndtri(share)
-
-
-_LAWS = {
-    "gaussian": _Law(np.polynomial.hermite_e.hermegauss, _normal_quantile),
-    # variance one, as the other vocabularies (almost) have
-    "uniform-interval": _Law(
-        lambda n: (
-            math.sqrt(3.0) * np.polynomial.legendre.leggauss(n)[0],
-            np.polynomial.legendre.leggauss(n)[1],
-        ),
-        lambda share: math.sqrt(3.0) * (2.0 * share - 1.0),
-    ),
-}
 _LAW_NODES = 12  # test errors to about 1e-3 (Gaussian) or 1e-5 (interval) for tanh; "gaussian:20" asks for 20
 
 _NAMED_LETTERS = {

@@ -174,9 +174,8 @@ class Network(Model):
 
     @cached_property
     def most_steps(self) -> int:  # type: ignore[override]
-        if self.steps is None or self.schedule is not None:
-            return 1 if self.steps is None else len(self.schedule or ())
-        return int(np.max(np.asarray(self.steps)))
+        counts = 1 if self.steps is None else self.steps
+        return int(np.max(np.asarray(counts))) if self.schedule is None else len(self.schedule)
 
     @property
     def spike_directions(self) -> int:  # type: ignore[override]

@@ -315,12 +315,9 @@ def checked(name: str, value: Any) -> Any:
         return flag(name, value)
     check = parameter if row.kind == "grid" else number
     result = check(name, value, low=row.low, high=row.high, strict=row.strict, infinite=row.infinite)
-    values = np.asarray(result)
-    sizes = np.abs(values)
+    sizes = np.abs(np.asarray(result))
     far = (sizes > _LARGEST) & np.isfinite(sizes) | (sizes < 1.0 / _LARGEST) & row.strict
     if np.any(far):
-        offender = float(values[far].flat[0])
-        raise refused(
-            name, offender, f"is not allowed: the theory takes numbers from {1 / _LARGEST:g} to {_LARGEST:g}"
-        )
+        reason = f"is not allowed: the theory takes numbers from {1 / _LARGEST:g} to {_LARGEST:g}"
+        raise refused(name, float(np.asarray(result)[far].flat[0]), reason)
     return result
