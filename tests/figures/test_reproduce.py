@@ -161,4 +161,4 @@ def test_scores_are_those_of_the_points_and_scatter_like_students_distribution()
         [gamma]
     )
     assert "where rms z is above" in table([gamma])
-    assert of_the_limit(["test_error", "gamma", "r", "c"]).startswith("c, r and gamma are compared")
+    assert of_the_limit(["test_error", "gamma", "r", "c"]).startswith("part of the z of c, r, gamma is due")

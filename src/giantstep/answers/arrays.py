@@ -6,7 +6,7 @@ answer; so the answer is put together here, tables are written from here, and it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,18 +30,13 @@ class NamedArray:
         left = tuple(dim for dim in self.dims if dim not in places)
         return replace(self, dims=left, values=self.values[(*index, ...)])
 
-    def transposed(self, dims: Sequence[str]) -> NamedArray:
-        """Its dimensions in the order in which `dims` has them, among others."""
-        ordered = tuple(dim for dim in dims if dim in self.dims)
-        axes = [self.dims.index(dim) for dim in ordered]
-        return replace(self, dims=ordered, values=self.values.transpose(axes))
-
     def over(self, sizes: Mapping[str, int]) -> np.ndarray:
         """Values on the grid of these dimensions, its own among them; equal along the others."""
         if self.dims == tuple(sizes):
             return self.values
+        in_order = self.values.transpose([self.dims.index(dim) for dim in sizes if dim in self.dims])
         shape = [size if dim in self.dims else 1 for dim, size in sizes.items()]
-        return np.broadcast_to(self.transposed(list(sizes)).values.reshape(shape), list(sizes.values()))
+        return np.broadcast_to(in_order.reshape(shape), list(sizes.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +52,14 @@ class NamedArrays:
         """What a Dataset is made of."""
         if isinstance(dataset, NamedArrays):
             return dataset
-
-        def plain(arrays: Mapping[Any, xr.DataArray]) -> dict[str, NamedArray]:
-            return {
+        data_vars, coords = (
+            {
                 str(name): NamedArray(tuple(map(str, one.dims)), one.values, one.attrs)
-                for name, one in arrays.items()
+                for name, one in part.items()
             }
-
-        return cls(plain(dataset.data_vars), plain(dataset.coords), dataset.attrs)
+            for part in (dataset.data_vars, dataset.coords)
+        )
+        return cls(data_vars, coords, dataset.attrs)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -104,8 +99,3 @@ class NamedArrays:
         dataset = xr.Coordinates(variables).to_dataset().reset_coords(list(self.data_vars))
         dataset.attrs = dict(self.attrs)
         return dataset
-
-
-def as_dataset(answer: xr.Dataset | NamedArrays) -> xr.Dataset:
-    """The Dataset, from whichever of the two there is."""
-    return answer.dataset() if isinstance(answer, NamedArrays) else answer

@@ -109,13 +109,10 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
         if dims.issuperset(label.dims)
     }
     labels["part"] = xr.Variable("part", np.array(PARTS, dtype=object))
-    described = {
-        key: said for key, said in theory.attrs.items() if key in ("model", "target", "bulk", "loss")
-    }
-    kept = {**simulation.attrs, **described}
+    kept = {name: theory.attrs[name] for name in ("model", "target", "bulk", "loss") if name in theory.attrs}
     size = float(theory["d"]) if "d" in theory.coords else np.inf
-    attrs = {**kept, "command": "compare", "trials": trials, "theory_d": size}
-    comparison = xr.Dataset(compared, labels, attrs)
+    about = {"command": "compare", "trials": trials, "theory_d": size}
+    comparison = xr.Dataset(compared, labels, simulation.attrs | kept | about)
     _hint_at_size(size, simulation.attrs.get("d"), comparison.get("test_error"))
     return comparison
 
@@ -235,13 +232,13 @@ def _left_out(comparison: xr.Dataset, name: str) -> str:
 
 def of_the_limit(statistics: Iterable[str]) -> str:
     """Which statistics no theory corrects for d, in a sentence; nothing where there are none."""
-    statistics = set(statistics)
-    uncorrected = [name.replace("_", " ") for name in names("first layer") if name in statistics]
-    if not uncorrected:
-        return ""
-    listed = " and ".join(filter(None, [", ".join(uncorrected[:-1]), uncorrected[-1]]))
-    verb, their = ("is", "its") if len(uncorrected) == 1 else ("are", "their")
-    return f"{listed} {verb} compared with the limit d = inf: part of {their} z is due to the finite d"
+    uncorrected = [name for name in names("first layer") if name in {*statistics}]
+    listed = ", ".join(uncorrected).replace("_", " ")
+    return (
+        f"part of the z of {listed} is due to the finite d: their theory is the limit d = inf"
+        if listed
+        else ""
+    )
 
 
 def side_by_side(comparison: xr.Dataset, name: str) -> xr.Dataset:
@@ -302,16 +299,15 @@ def _aligned_along(name: str, theory: xr.Dataset, simulation: xr.Dataset) -> tup
     match = close[keep].argmax(axis=1)
     if not (theory[name].ndim and simulation[name].ndim):  # one number selects from the other's list
         match, keep = int(match[0]), int(keep[0])
-    theory = theory.isel({name: match} if theory[name].ndim else {})
-    simulation = simulation.isel({name: keep} if simulation[name].ndim else {})
+    theory = theory.isel({name: match}, missing_dims="ignore")
+    simulation = simulation.isel({name: keep}, missing_dims="ignore")
     return theory.assign_coords({name: simulation[name].variable}), simulation  # rounding gone
 
 
 def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
     """Where the limit misses small networks by more than their scatter, say that there is a theory of their size."""
-    if np.isfinite(theory_d) or d is None or d >= _LARGE or errors is None:
-        return
-    if bool((np.abs(errors.sel(part="z")) > _BEYOND).any()):
+    missed = errors is not None and bool((np.abs(errors.sel(part="z")) > _BEYOND).any())
+    if missed and np.isinf(theory_d) and d is not None and d < _LARGE:
         warn(
             f"the theory is the limit d = inf, and the networks have d = {d:g}: part of the difference is due to their"
             f" size; predict(..., d={d:g}) corrects for it (on the command line, leave out --limit)",
@@ -319,9 +315,8 @@ def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
 
 
 def _span(values: np.ndarray) -> str:
-    if len(values) == 1:
-        return f"{values[0]:g}"
-    return f"{len(values)} values from {values.min():g} to {values.max():g}"
+    several = f"{len(values)} values from {values.min():g} to {values.max():g}"
+    return several if len(values) > 1 else f"{values[0]:g}"
 
 
 def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:

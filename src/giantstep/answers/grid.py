@@ -36,16 +36,15 @@ class Grid:
 
     def __init__(self, parameters: Mapping[str, Any]):
         self.sizes: dict[str, int] = {}
-        self._dims: dict[str, tuple[str, ...]] = {}
-        self._values: dict[str, np.ndarray] = {}
-        self._coords: dict[str, tuple[tuple[str, ...], Any]] = {}
+        self._arrays: dict[str, NamedArray] = {}
+        self._labels: dict[str, NamedArray] = {}  # that DataArrays bring for their dimensions
         for name, value in parameters.items():
             labelled = type(value).__name__ == "DataArray"
             array = np.asarray(value, dtype=float)
             dims = tuple(map(str, value.dims)) if labelled else ((name,) if array.ndim else ())
             for dim, size in zip(dims, array.shape, strict=True):
                 if self.sizes.setdefault(dim, size) != size:
-                    other = next(known for known, dims in self._dims.items() if dim in dims)
+                    other = next(known for known, one in self._arrays.items() if dim in one.dims)
                     raise ParameterError(
                         f"{name} has {size} values along dimension {dim!r}, and {other} has {self.sizes[dim]}",
                         name,
@@ -53,8 +52,8 @@ class Grid:
                 if dim != name and (dim in _RESERVED or parameters.get(dim) is not None):
                     _check_dimension(name, dim, parameters.get(dim))
             if labelled:
-                self._coords |= {d: ((d,), value.coords[d].values) for d in dims if d in value.coords}
-            self._dims[name], self._values[name] = dims, array
+                self._labels |= {d: _described(d, (d,), value.coords[d]) for d in dims if d in value.coords}
+            self._arrays[name] = _described(name, dims, array)
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -65,12 +64,12 @@ class Grid:
         return tuple(self.sizes.values())
 
     def __contains__(self, name: str) -> bool:
-        return name in self._values
+        return name in self._arrays
 
     def check_single(self, why: str) -> None:
         """Refuse lists, in a sentence that names one and goes on with `why`."""
         if self.sizes:
-            name, size = next((name, values.size) for name, values in self._values.items() if values.ndim)
+            name, size = next((name, one.values.size) for name, one in self._arrays.items() if one.dims)
             raise ParameterError(
                 f"{name} has {size} value{'s' if size > 1 else ''} in a list, and {why}; give a single number",
                 name,
@@ -78,12 +77,12 @@ class Grid:
 
     def dims_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """The dimensions along which any of these parameters varies, in the grid's order."""
-        varying = {dim for name in names if name in self._dims for dim in self._dims[name]}
+        varying = {dim for name in names if name in self for dim in self._arrays[name].dims}
         return tuple(dim for dim in self.sizes if dim in varying)
 
     def over(self, name: str, dims: tuple[str, ...]) -> np.ndarray:
         """Values of one parameter on the sub-grid of `dims` (which must include its own dimensions)."""
-        return NamedArray(self._dims[name], self._values[name]).over({dim: self.sizes[dim] for dim in dims})
+        return self._arrays[name].over({dim: self.sizes[dim] for dim in dims})
 
     def labelled(self, values: np.ndarray) -> Any:
         """Values on the whole grid, flattened, as a DataArray; a plain number if the grid is a single point."""
@@ -91,8 +90,11 @@ class Grid:
             return float(values.reshape(()))
         import xarray as xr
 
-        coords = {dim: (dim, self._values[dim]) for dim in self.sizes if self._dims.get(dim) == (dim,)}
-        return xr.DataArray(values.reshape(self.shape), dims=self.dims, coords={**self._coords, **coords})
+        known = self._labels | self._arrays
+        coords = {
+            dim: (dim, known[dim].values) for dim in self.sizes if dim in known and known[dim].dims == (dim,)
+        }
+        return xr.DataArray(values.reshape(self.shape), dims=self.dims, coords=coords)
 
     def answer(
         self, variables: Variables, attrs: Mapping[str, Any], coords: Mapping[str, Any] | None = None
@@ -101,12 +103,12 @@ class Grid:
 
         More `coords` are values along the dimension of their own name, or (dims, values).
         """
-        inputs = {name: (self._dims[name], values) for name, values in self._values.items()}
+        data_vars = {name: _described(name, *one) for name, one in variables.items()}
         more = {
-            name: value if isinstance(value, tuple) else ((name,), value)
-            for name, value in (coords or {}).items()
+            name: _described(name, *(one if isinstance(one, tuple) else ((name,), one)))
+            for name, one in (coords or {}).items()
         }
-        return NamedArrays(_described(variables), _described({**self._coords, **inputs, **more}), attrs)
+        return NamedArrays(data_vars, self._labels | self._arrays | more, attrs)
 
     def dataset(
         self, variables: Variables, attrs: Mapping[str, Any], coords: Mapping[str, Any] | None = None
@@ -187,8 +189,5 @@ def _check_dimension(name: str, dim: str, parameter: Any) -> None:
         raise ParameterError(f"{name} has the dimension {dim!r}, which answers have already; rename it", name)
 
 
-def _described(variables: Variables) -> dict[str, NamedArray]:
-    return {
-        name: NamedArray(dims, np.asarray(values), describe(name))
-        for name, (dims, values) in variables.items()
-    }
+def _described(name: str, dims: tuple[str, ...], values: Any) -> NamedArray:
+    return NamedArray(dims, np.asarray(values), describe(name))

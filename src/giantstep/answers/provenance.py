@@ -27,14 +27,9 @@ def provenance(
     command: str, model: Model | None, target: Target | None = None, **more: Any
 ) -> dict[str, Any]:
     """The verb, the version, the model and the target it was given, and `more` that is particular to the verb."""
-    about = {"command": command, "giantstep_version": __version__}
-    about |= {} if model is None else {"model": description(model)}
-    return about | ({} if target is None else {"target": description(target)}) | more
-
-
-def description(thing: Model | Target) -> str:
-    """A model or target as JSON text; a user's own callable is named, since it cannot be kept."""
-    return json.dumps(thing.to_read())
+    described = {"model": model, "target": target}
+    texts = {name: json.dumps(one.to_read()) for name, one in described.items() if one is not None}
+    return {"command": command, "giantstep_version": __version__} | texts | more
 
 
 def subject(attrs: Mapping[str, Any]) -> list[str]:

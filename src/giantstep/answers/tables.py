@@ -91,16 +91,16 @@ def write_csv(dataset: xr.Dataset | NamedArrays, file: IO[str]) -> None:
 
 def aligned(flat: Mapping[str, np.ndarray], digits: int = 5) -> str:
     """An aligned table with a header: numbers with `digits` significant digits, to the right; words to the left."""
-    cells = {name: _cells(np.asarray(values), digits) for name, values in flat.items()}
-    lines = [[] for _ in range(1 + max(map(len, cells.values()), default=0))]
-    for name, texts in cells.items():
-        column = [name, *texts]
-        width = max(map(cell_len, column))
-        left = np.asarray(flat[name]).dtype.kind in "OUS"
-        for line, text in zip(lines, column, strict=True):
-            space = " " * (width - cell_len(text))
-            line.append(text + space if left else space + text)
-    return "\n".join("  ".join(line).rstrip() for line in lines)
+    columns = []
+    for name, values in flat.items():
+        texts = [name, *_cells(np.asarray(values), digits)]
+        width = max(map(cell_len, texts))
+        spaces = [" " * (width - cell_len(text)) for text in texts]
+        left = np.asarray(values).dtype.kind in "OUS"
+        columns.append(
+            [text + space if left else space + text for text, space in zip(texts, spaces, strict=True)]
+        )
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def _cells(values: np.ndarray, digits: int) -> list[str]:

@@ -58,11 +58,11 @@ def deliver(
     The picture shows `y` of the answer, or of another dataset, `picture`.
     """
     if output.out:
-        from ..answers.arrays import as_dataset
+        from ..answers.arrays import NamedArrays
         from ..files import save
 
         with writing("wrote", output.out):
-            save(as_dataset(dataset), output.out)
+            save(NamedArrays.of(dataset).dataset(), output.out)
     try:
         if output.format == "csv":
             from ..answers.tables import write_csv
@@ -77,10 +77,10 @@ def deliver(
         sys.stdout.flush()
     finally:  # who has seen enough of a table, and closed its pipe, still wants the picture
         if isinstance(output, Picture) and output.plot:
-            from ..answers.arrays import as_dataset
+            from ..answers.arrays import NamedArrays
             from ..plotting import plot
 
-            drawn = as_dataset(dataset) if picture is None else picture
+            drawn = NamedArrays.of(dataset).dataset() if picture is None else picture
             save_picture(plot(drawn, output.x, y, theory=theory, reference=reference), output.plot)
     return 130 if dataset.attrs.get("interrupted") else 0
 
