@@ -157,8 +157,9 @@ def test_scores_are_those_of_the_points_and_scatter_like_students_distribution()
     assert list(error.values()) == cells
     assert len(table([error]).splitlines()) == 2
     # alignments have no correction for d; errors have
-    assert "\ngamma is compared with the limit d = inf: part of its z is due to the finite d\n" in table(
-        [gamma]
+    assert (
+        "\ncompared with the limit d = inf, so that part of the z is due to the finite d: gamma\n"
+        in table([gamma])
     )
     assert "where rms z is above" in table([gamma])
-    assert of_the_limit(["test_error", "gamma", "r", "c"]).startswith("part of the z of c, r, gamma is due")
+    assert of_the_limit(["test_error", "gamma", "r", "c"]).endswith("d: c, r, gamma")

@@ -232,13 +232,10 @@ def _left_out(comparison: xr.Dataset, name: str) -> str:
 
 def of_the_limit(statistics: Iterable[str]) -> str:
     """Which statistics no theory corrects for d, in a sentence; nothing where there are none."""
-    uncorrected = [name for name in names("first layer") if name in {*statistics}]
-    listed = ", ".join(uncorrected).replace("_", " ")
-    return (
-        f"part of the z of {listed} is due to the finite d: their theory is the limit d = inf"
-        if listed
-        else ""
-    )
+    statistics = set(statistics)
+    uncorrected = ", ".join(name for name in names("first layer") if name in statistics).replace("_", " ")
+    words = "compared with the limit d = inf, so that part of the z is due to the finite d"
+    return f"{words}: {uncorrected}" if uncorrected else ""
 
 
 def side_by_side(comparison: xr.Dataset, name: str) -> xr.Dataset:

@@ -8,6 +8,7 @@ than its own size warrants, nor for other files (`netcdf`, `json`).
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +103,7 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
 
 def check_dataset_path(path: str | os.PathLike[str]) -> None:
     """Refuse a path that `save` would refuse, before the work whose result should go there."""
-    if _ending(path, _WRITERS, "saved") == ".parquet":
-        _pyarrow()
+    _ending(path, _WRITERS, "saved")
     check_place(path)
 
 
@@ -114,6 +114,11 @@ def _ending(path: str | os.PathLike[str], known: dict[str, Any], verb: str) -> s
         raise refused(
             "path", str(path), f"has the unknown ending {ending!r}; answers are {verb} as {forms} files"
         )
+    if ending == ".parquet" and find_spec("pyarrow") is None:
+        raise ParameterError(
+            ".parquet needs pyarrow, which is not installed; pip install pyarrow, or write .nc or .csv",
+            "path",
+        )
     return ending
 
 
@@ -123,22 +128,9 @@ def _save_csv(dataset: xr.Dataset, path: Path) -> None:
 
 
 def _save_parquet(dataset: xr.Dataset, path: Path) -> None:
-    arrow = _pyarrow()
-    table = arrow.table({name: arrow.array(values) for name, values in columns(dataset).items()})
-    from pyarrow import parquet
+    import pandas as pd
 
-    parquet.write_table(table, path)
-
-
-def _pyarrow() -> Any:
-    """The library, or a refusal that says how to get it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise ParameterError(
-            ".parquet needs pyarrow, which is not installed; pip install pyarrow, or write .nc or .csv"
-        ) from None
-    return pyarrow
+    pd.DataFrame(columns(dataset)).to_parquet(path, engine="pyarrow")
 
 
 _WRITERS = {".nc": save_netcdf, ".json": save_json, ".csv": _save_csv, ".parquet": _save_parquet}

@@ -13,13 +13,6 @@ from pathlib import Path
 
 from ..errors import ParameterError, refused
 
-_KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 _LEFT_BEHIND = 3600.0  # seconds without a word: far longer than a file takes to be written
 
 
@@ -50,9 +43,8 @@ def check_plain(path: str | os.PathLike[str]) -> None:
     except OSError as error:
         raise refused("path", str(path), f"cannot be used: {error.strerror}; choose another name") from None
     if not stat.S_ISREG(mode):
-        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-        reason = f"is not a plain file but {kind}, and is left as it is; choose another name"
-        raise refused("path", str(path), reason)
+        reason = "is not a plain file but a folder, a pipe, a device or a socket, and is left as it is"
+        raise refused("path", str(path), f"{reason}; choose another name")
 
 
 @contextmanager
