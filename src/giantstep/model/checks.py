@@ -57,6 +57,10 @@ a_bulk = allow(  # the name of a law of rows, or the law itself; which of them a
     lambda value: isinstance(value, str) or hasattr(value, "trained"),
     "is not allowed: it must be a text, such as 'exact' or 'isotropic'",
 )
+a_dataset = allow(
+    lambda value: hasattr(value, "data_vars"),
+    "is not an xarray.Dataset; predict and simulate make one, and a DataArray has lost the one that it is from",
+)
 an_executor = allow(
     lambda value: callable(getattr(value, "submit", None)),
     "has no method submit; give an executor of concurrent.futures, a Dask client, or leave it out for local processes"
@@ -103,15 +107,6 @@ def a_path(name: str, value: Any) -> str | os.PathLike[str]:
         valid = False
     if not valid:
         raise refused(name, value, "is no name that a file can have: give a text or a pathlib.Path")
-    return value
-
-
-def a_dataset(name: str, value: Any) -> Any:
-    """A Dataset of xarray."""
-    if not hasattr(value, "data_vars"):
-        kind, from_one = type(value).__name__, hasattr(value, "dims")
-        way = "keep the Dataset that it is from" if from_one else "predict and simulate make one"
-        raise ParameterError(f"{name} is a {kind}, and an xarray.Dataset is needed; {way}", name, value)
     return value
 
 

@@ -183,9 +183,9 @@ def _plain(value: Any, text: Callable[[Any], str]) -> Any:
 
 
 def _restored(value: Any) -> Any:
-    """The description or DataArray of which `_plain` made this value."""
+    """The value of which `_plain` made this."""
     if not isinstance(value, dict):
-        return value
+        return list(map(_restored, value)) if isinstance(value, list) else value
     if set(value) == {"dims", "data"}:
         import xarray as xr
 

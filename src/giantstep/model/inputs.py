@@ -10,7 +10,7 @@ from attrs import evolve, field
 
 from ..errors import NotCovered, ParameterError, refused
 from . import input_sample as sample
-from .checks import check_count, flag, floats, number
+from .checks import allow, check_count, flag, floats, number
 from .description import Description, description
 
 if TYPE_CHECKING:
@@ -305,13 +305,9 @@ def _near(one: np.ndarray, other: np.ndarray) -> bool:
     return np.allclose(one, other, rtol=0.0, atol=_SUM)
 
 
-def as_inputs(inputs: Any) -> Inputs:
-    """The `Inputs` that an instance or its dictionary stands for."""
-    if isinstance(inputs, dict):
-        inputs = Inputs.from_dict(inputs)
-    if not isinstance(inputs, Inputs):
-        raise refused("inputs", inputs, "is not allowed: it must be Inputs, such as gs.Inputs([2, 0.5])")
-    return inputs
+check_inputs = allow(
+    lambda value: isinstance(value, Inputs), "is not allowed: it must be Inputs, such as gs.Inputs([2, 0.5])"
+)
 
 
 def refuse_inputs(target: Any, answer: str) -> None:

@@ -32,8 +32,8 @@ def _known_loss(loss: str) -> str:
 
 
 def _as_steps(steps: Parameter | Sequence[Step]) -> Any:
-    """Numbers of steps, or a schedule of `Step`s, which may be dictionaries."""
-    if isinstance(steps, tuple | list) and any(isinstance(step, Step | dict) for step in steps):
+    """Numbers of steps, or a schedule of `Step`s."""
+    if isinstance(steps, tuple | list) and any(isinstance(step, Step) for step in steps):
         return tuple(map(_as_step, steps))
     counts = checked("steps", steps)
     if np.any(np.asarray(counts) != np.rint(counts)):
@@ -42,7 +42,6 @@ def _as_steps(steps: Parameter | Sequence[Step]) -> Any:
 
 
 def _as_step(step: Any) -> Step:
-    step = Step.from_dict(step) if isinstance(step, dict) else step
     if not isinstance(step, Step):
         raise ParameterError(
             f"steps has {step!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]", "steps"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from attrs import field
 from ..errors import ParameterError, named
 from ..functions import Function, as_hyperplanes, target_function
 from .description import DEFAULT, Description, description, with_values
-from .inputs import Inputs, as_inputs
+from .inputs import Inputs, check_inputs
 from .parameters import checked
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Target(Description):
     scale: float | None = None
     directions: int = 1
     kinks: Sequence[tuple[Sequence[float], float]] = field(default=(), converter=as_hyperplanes)
-    inputs: Inputs | None = field(default=None, converter=as_inputs)
+    inputs: Inputs | None = field(default=None, converter=partial(check_inputs, "inputs"))
 
     def __attrs_post_init__(self) -> None:
         logistic = isinstance(self.function, str) and self.function == "logistic"

@@ -76,17 +76,13 @@ def schedule(text: str) -> list[Step]:
     """Gradient steps as eta:alpha0 pairs, or eta:alpha0:loss triples: "1:0.5, 2:1"."""
     from .network import Step
 
-    steps = []
-    for entry in text.split(","):
-        eta, _, rest = entry.strip().partition(":")
-        alpha0, _, loss = rest.partition(":")
-        try:
-            numbers = float(eta), float(alpha0)
-        except ValueError:
-            reason = f"has {entry.strip()!r}, which is no step; write them like 1:0.5, 2:1 (eta:alpha0)"
-            raise refused("schedule", text, reason) from None
-        steps.append(Step(*numbers, loss or "square"))
-    return steps
+    try:
+        entries = [entry.split(":", 2) for entry in text.replace(" ", "").split(",")]
+        steps = [(float(eta), float(alpha0), *loss) for eta, alpha0, *loss in entries]
+    except ValueError:
+        reason = "is not a list of steps; write them like 1:0.5, 2:1 (eta:alpha0)"
+        raise refused("schedule", text, reason) from None
+    return [Step(*step) for step in steps]
 
 
 _ALTERNATIVES = {
