@@ -44,12 +44,11 @@ class GiantstepError(Exception):
         from IPython.core.getipython import get_ipython
 
         shell: Any = get_ipython()
-        cause = self.__cause__
-        while cause is not None:
-            cause.__traceback__ = _outside_the_package(cause.__traceback__)
-            cause = cause.__cause__
-        shown = _outside_the_package(self.__traceback__)
-        return shell.InteractiveTB.structured_traceback(type(self), self, shown)
+        error: BaseException | None = self
+        while error is not None:
+            error.__traceback__ = _outside_the_package(error.__traceback__)
+            error = error.__cause__
+        return shell.InteractiveTB.structured_traceback(type(self), self, self.__traceback__)
 
 
 class ParameterError(GiantstepError, ValueError):

@@ -54,14 +54,7 @@ class Grid:
             if labelled:
                 self._labels |= {d: _described(d, (d,), value.coords[d]) for d in dims if d in value.coords}
             self._arrays[name] = _described(name, dims, array)
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        return tuple(self.sizes)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.sizes.values())
+        self.dims, self.shape = tuple(self.sizes), tuple(self.sizes.values())
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
@@ -124,6 +117,10 @@ class LayerGrid:
         self.grid = grid
         self.layer_dims = grid.dims_of(shaping)
         self.dims = self.layer_dims + tuple(dim for dim in grid.dims if dim not in self.layer_dims)
+        self.shape = tuple(grid.sizes[dim] for dim in self.dims)
+        self.layer_shape = self.shape[: len(self.layer_dims)]
+        # how many first layers, and how many readouts on each
+        self.counts = prod(self.layer_shape), prod(self.shape[len(self.layer_dims) :])
 
     @staticmethod
     def grid_of(model: Model, target: Target, **more: object) -> Grid:
@@ -135,20 +132,6 @@ class LayerGrid:
                 "inputs",
             )
         return Grid(model.numbers() | target.numbers() | more)
-
-    @property
-    def layer_shape(self) -> tuple[int, ...]:
-        return tuple(self.grid.sizes[dim] for dim in self.layer_dims)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(self.grid.sizes[dim] for dim in self.dims)
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How many first layers, and how many readouts on each."""
-        layers = prod(self.layer_shape)
-        return layers, prod(self.grid.shape) // layers
 
     def layers(self, name: str) -> np.ndarray:
         """A parameter of the first layers, [U]."""

@@ -96,30 +96,25 @@ def regressed_direction(y: Any, rows: np.ndarray) -> np.ndarray:
     return theta[None] / np.sqrt(power)
 
 
-def bins(omega: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Which of the eigenvalues [d], largest first, to put together: the number of the bin of each.
+def binned(omega: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues [d], largest first, put together in bins: of each their mean, their count, and the sum of their
+    shares [..., k, k].
 
     Bins are as wide as can be, in log(ω + 0.01), such that none of the averages over the spectrum that the theory is
     made of moves by more than 2e-5 of its value: the second to fourth moments of ω, the first to third of the target's
-    shares τ, and the resolvents ∫μω/(1+tω), ∫τω/(1+tω) for t from 0.1 to 10,000.
+    shares τ, and the resolvents ∫μω/(1+tω), ∫τω/(1+tω) for t from 0.1 to 10,000. For 784 inputs a grid of first layers
+    takes half the time that it takes with every eigenvalue.
     """
     exact, place = _averages(omega, np.ones(len(omega)), tau), np.log(omega + _FLOOR)
     for halving in range(_HALVINGS):
-        width = _WIDEST / 2**halving
-        together = np.unique(np.floor((place[0] - place) / width), return_inverse=True)[1]
-        if np.all(np.abs(_averages(*binned(omega, tau, together)) - exact) <= _SETTLED * np.abs(exact)):
-            return together
-    return np.arange(len(omega))
-
-
-def binned(
-    omega: np.ndarray, tau: np.ndarray, together: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean eigenvalue, count and sum of shares [..., k, k] of each bin."""
-    counts = np.bincount(together)
-    shares = np.zeros((len(counts), *tau.shape[1:]))
-    np.add.at(shares, together, tau)
-    return np.bincount(together, omega) / counts, counts, shares
+        together = np.unique(np.floor((place[0] - place) * 2**halving / _WIDEST), return_inverse=True)[1]
+        counts = np.bincount(together)
+        shares = np.zeros((len(counts), *tau.shape[1:]))
+        np.add.at(shares, together, tau)
+        bins = np.bincount(together, omega) / counts, counts, shares
+        if np.all(np.abs(_averages(*bins) - exact) <= _SETTLED * np.abs(exact)):
+            return bins
+    return omega, np.ones(len(omega)), tau
 
 
 def _averages(omega: np.ndarray, counts: np.ndarray, tau: np.ndarray) -> np.ndarray:

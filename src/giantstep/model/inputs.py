@@ -254,7 +254,7 @@ class Inputs(Description):
         theta = theta if y is None else sample.regressed_direction(y, rows)
         d = len(omega)
         tau = (omega / d)[:, None, None] if theta is None else np.einsum("ki,li->ikl", theta, theta)
-        values, counts, shares = sample.binned(omega, tau, sample.bins(omega, tau))
+        values, counts, shares = sample.binned(omega, tau)
         shares = None if theta is None else shares[:, 0, 0] if len(theta) == 1 else shares
         if flag("keep", keep):
             return InputsWithRows(values, counts / d, shares, d, KeptRows(rows, omega, theta))
