@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class NamedArray:
     """Values, a name for each of their axes, and what is said about them."""
 

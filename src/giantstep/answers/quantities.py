@@ -5,6 +5,7 @@ What people give is in `giantstep.model.parameters`; `describe` knows both.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from ..model.parameters import PARAMETERS
@@ -192,6 +193,7 @@ def letter_axes(name: str) -> int:
     return sum(dim in _PAIR for dim in QUANTITIES[name].dims) if name in QUANTITIES else 0
 
 
+@cache
 def describe(name: str) -> dict[str, str]:
     """The attributes `symbol` (LaTeX) and `long_name` of a quantity or parameter; empty for other names."""
     row = QUANTITIES.get(name) or PARAMETERS.get(name)

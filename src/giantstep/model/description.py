@@ -62,8 +62,8 @@ def _converter(field: Any, default: Any) -> Callable[[Any], Any]:
     """The converter of a field: from a user's value to the checked one. Its errors name the field."""
 
     def converted(value: Any) -> Any:
-        if value is None and default is None:
-            return None
+        if value is default and not isinstance(value, str):  # a text may be the name of something
+            return value
         with named(field.name):
             return field.converter(value) if field.converter else checked(field.name, value)
 
