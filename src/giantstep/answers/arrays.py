@@ -6,7 +6,7 @@ answer; so the answer is put together here, tables are written from here, and it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -74,17 +74,6 @@ class NamedArrays:
         if name in self:
             return self.data_vars[name] if name in self.data_vars else self.coords[name]
         return NamedArray((name,), np.arange(self.sizes[name]))
-
-    def only(self, names: Iterable[str]) -> NamedArrays:
-        """The named ones, and the coordinates of their points."""
-        chosen = {name: self[name] for name in names}
-        dims = {dim for one in chosen.values() for dim in one.dims}
-        coords = {
-            name: one for name, one in self.coords.items() if name in chosen or dims.issuperset(one.dims)
-        }
-        return replace(
-            self, data_vars={name: one for name, one in chosen.items() if name not in coords}, coords=coords
-        )
 
     def dataset(self) -> xr.Dataset:
         """The Dataset of these arrays, which are not copied."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from itertools import chain, product
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -24,43 +24,43 @@ _NOTHING = 1e-15  # of a column's largest number: rounding, shown as 0
 _INSPECTED = 1000  # distinct numbers that decide on a column's format
 
 
-def columns(dataset: xr.Dataset | NamedArrays, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+def columns(dataset: xr.Dataset | NamedArrays) -> dict[str, np.ndarray]:
     """Flat columns, one row per grid point: dimensions first, then other coordinates, then answers.
 
     A quantity with letters becomes a column per letter, `m[-1]`, `m[1]`, or per pair of them, `q1[-1,1]`;
     one with directions of the target a column per direction, `gamma[x1]`; one of a comparison a column per part,
     `test_error[z]`; and one after each step a column per step, `r[step 1]`.
-    `names` selects and orders, and has a row per step; the default is everything.
     """
-    arrays, groups = NamedArrays.of(dataset), _GROUPS if names is not None else (*_GROUPS, *_WORDED)
-    largest = max(
-        (array.dims for array in arrays.data_vars.values()), key=len, default=()
-    )  # its order counts
-    known = arrays.sizes
-    sizes = {dim: known[dim] for dim in (*largest, *known) if dim not in groups}
-    if names is None:
-        inputs = [name for name in arrays.coords if name not in (*sizes, *groups)]
-        names = [*sizes, *inputs, *arrays.data_vars]
-    flat: dict[str, np.ndarray] = {}
-    for name in names:
-        for label, array in _by_group(arrays, name, groups):
-            flat[label] = array.over(sizes).reshape(-1)
-    return flat
+    arrays, groups = NamedArrays.of(dataset), (*_GROUPS, *_WORDED)
+    largest = max((array.dims for array in arrays.data_vars.values()), key=len)  # its order counts
+    dims = [dim for dim in dict.fromkeys((*largest, *arrays.sizes)) if dim not in groups]
+    inputs = [name for name in arrays.coords if name not in (*dims, *groups)]
+    return _flat(arrays, [*dims, *inputs, *arrays.data_vars], dims, groups)
 
 
 def points(dataset: xr.Dataset | NamedArrays, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """The columns of the named quantities, after those of the dimensions along which they vary.
+    """The columns of the named quantities, after those of the dimensions along which they vary: a row per step.
 
     Without the rows beyond a setting's last step, which only fill the grid.
     """
     arrays, names = NamedArrays.of(dataset), list(names)
-    dims = dict.fromkeys(dim for name in names for dim in arrays[name].dims)
-    labels = [dim for dim in dims if dim in arrays.coords and dim not in (*_GROUPS, *names)]
-    flat = columns(arrays.only(names), [*labels, *names])
+    varying = sorted((arrays[name].dims for name in names), key=len, reverse=True)
+    dims = [dim for dim in dict.fromkeys(chain(*varying)) if dim not in _GROUPS]
+    labels = [dim for dim in dims if dim in arrays.coords and dim not in names]
+    flat = _flat(arrays, [*labels, *names], dims, _GROUPS)
     if "step" in flat and "steps" in flat:
         kept = flat["step"] <= flat["steps"]
         return {name: values[kept] for name, values in flat.items()}
     return flat
+
+
+def _flat(
+    arrays: NamedArrays, names: Iterable[str], dims: Iterable[str], groups: Iterable[str]
+) -> dict[str, np.ndarray]:
+    """The columns of some quantities on the grid of `dims`."""
+    sizes = {dim: arrays.sizes[dim] for dim in dims}
+    named = (pair for name in names for pair in _by_group(arrays, name, groups))
+    return {label: array.over(sizes).reshape(-1) for label, array in named}
 
 
 def _by_group(arrays: NamedArrays, name: str, groups: Iterable[str]) -> Iterator[tuple[str, NamedArray]]:

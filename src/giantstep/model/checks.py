@@ -164,14 +164,14 @@ def floats(name: str, value: Any) -> np.ndarray:
     """Numbers as an array of floats."""
     try:
         misread = not_a_number(value)
-        values = np.asarray(value).astype(float) if misread in (None, "a text") else None
+        if misread in (None, "a text"):
+            values = np.asarray(value).astype(float)  # fails for a text that is no number in quotes
+            if misread is None:
+                return values
     except (TypeError, ValueError, OverflowError, RecursionError):
-        misread = values = None
-    if values is not None and misread is None:
-        return values
-    if misread in _MISREAD:
-        raise refused(name, value, f"has {misread} where a number is needed; {_MISREAD[misread]}")
-    raise refused(name, value, "is not a number or a sequence of numbers")
+        misread = None
+    way_out = f"has {misread} where a number is needed; {_MISREAD[misread]}" if misread in _MISREAD else None
+    raise refused(name, value, way_out or "is not a number or a sequence of numbers")
 
 
 def not_a_number(value: Any) -> str | None:
