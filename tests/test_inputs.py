@@ -14,7 +14,7 @@ TWO = ([2.5, 0.5], [0.25, 0.75])
 MATRICES = [[[0.5, 0.3], [0.3, 0.4]], [[0.5, -0.3], [-0.3, 0.6]]]
 LAWS = [
     gs.Inputs(*TWO),
-    gs.Inputs(*TWO, [0.9, 0.1]),
+    gs.Inputs(*TWO, [0.9, 0.1000005]),  # as people round
     gs.Inputs(*TWO, [[0.9, 0.1], [0.2, 0.8]]),
     gs.Inputs(*TWO, MATRICES),
     gs.Inputs([3, 1, 0.2]),

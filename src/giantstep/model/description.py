@@ -122,7 +122,7 @@ class Description:
     def __dir__(self) -> list[str]:
         """The names that tab completion offers: arguments, and what is documented with an example."""
         kind, arguments = type(self), signature(type(self)).parameters
-        documented = [name for name in dir(kind) if ">>> " in (getattr(kind, name).__doc__ or "")]
+        documented = [name for name in dir(kind) if "Examples" in (getattr(kind, name).__doc__ or "")]
         return [
             name for name in super().__dir__() if name.startswith("__") or name in {*arguments, *documented}
         ]
