@@ -15,7 +15,7 @@ from .command import giantstep
 
 def test_columns_are_flat_and_broadcast_in_the_order_of_the_largest_quantity():
     dataset = xr.Dataset(
-        {"a": (("y", "x"), [[1.0, 2.0], [3.0, 4.0]]), "b": ("x", [5.0, 6.0])},
+        {"a": (("y", "x"), [[1, 2], [3, 4]]), "b": ("x", [5, 6]), "c": (("x", "y"), [[1, 3], [2, 4]])},
         coords={"x": [10, 20], "y": [1, 2], "k": 7.0},
     )
     flat = columns(dataset)
@@ -25,6 +25,7 @@ def test_columns_are_flat_and_broadcast_in_the_order_of_the_largest_quantity():
         "k": [7.0] * 4,
         "a": [1.0, 2.0, 3.0, 4.0],
         "b": [5.0, 6.0, 5.0, 6.0],
+        "c": [1.0, 2.0, 3.0, 4.0],
     }
     assert list(points(dataset, ["b"])) == ["x", "b"]
 
