@@ -80,7 +80,7 @@ GOOD = {
     ("changed", "words"),
     [
         ({"alhpa": "1"}, "alhpa is unknown; a sweep has model, target, alpha"),
-        ({"alpha": '"0.2:3:x"'}, "alpha = '0.2:3:x' has '0.2:3:x', and its count"),
+        ({"alpha": '"0.2:3:x"'}, "alpha = '0.2:3:x' is a range whose count"),
         ({"alpha": "true"}, "alpha = True has a truth value where a number is needed"),
         ({"alpha": '["1:2:2", true]'}, "alpha = True has a truth value"),
         ({"alpha": "[]"}, "alpha is an empty range"),
