@@ -8,7 +8,7 @@ import pytest
 import giantstep as gs
 from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.means import Readout, solve_means, stiffness
-from giantstep.theory.equations.response import Response, respond, signal_energy_gradient, total_tangent
+from giantstep.theory.equations.response import Response, respond
 from giantstep.theory.labels import kurtosis, labels_of
 from giantstep.theory.problem import model_grid, pose
 from giantstep.theory.symmetric import packing
@@ -73,7 +73,7 @@ def test_the_norms_hold_what_the_all_ones_directions_cost(bulk, drag, hat):
     drive = np.array([0.7, -0.4, 0.0, 0.0] if K == 2 else [0.7, 0.0])[None, None]
     means = solve_means(bulk, readout, response, hat1, pairs, drive, np.zeros((1, 1, K)), ONE)
     force = stiffness(bulk, readout, response)[0, 0] @ means.values[0, 0, 0]
-    share = signal_energy_gradient(response, total_tangent(response), means.u, means.stiff, means.loose)[0, 0]
+    share = (response.moved(means.source) + means.rest)[0, 0]
 
     def energy(hat: np.ndarray) -> float:
         return force @ np.linalg.solve(stiffness(bulk, readout, _closed(bulk, hat))[0, 0], force)

@@ -11,15 +11,14 @@ A ridgeless readout that interpolates (λ → 0, α < β) has V = v/λ: the same
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from .bulk import Bulk
 from .equations.averages import Averages, apply, symmetric
-from .equations.means import Means, Readout, norm_covariance, signal_norms, solve_means
+from .equations.means import Means, Readout, norm_covariance, solve_means
 from .equations.order_parameters import OrderParameters, Solution, norm_variance
-from .equations.response import Response, respond, total_tangent
+from .equations.response import Response, respond
 from .rule import FINEST
 from .solver import Discretisation, Solver
 from .symmetric import identity, packing, solve_small
@@ -64,22 +63,18 @@ class Responses:
     gain: np.ndarray  # 1/(1 + V(κ)), [U, A, N]
     Jacobian: np.ndarray  # 1 - dF/dV, [U, A, P, P]
 
-    @cached_property
-    def tangent(self) -> np.ndarray:
-        """-∂V/∂V̂, [U, A, P, P]."""
-        return total_tangent(self.response)
-
 
 def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution:
     """Means, norms and errors, given the responses: linear algebra.
 
     A sample's field is off its label by R(κ) = base(κ) + φ·q on average of the square, and that drives the norms:
 
-        q = 𝒯 (α/β) E[φ R gain²] + signal,      𝒯 = -∂V/∂V̂ = left⁻¹ by_hat.
+        q = 𝒯 ((α/β) E[φ R gain²] + source) + rest,      𝒯 = -∂V/∂V̂ = left⁻¹ by_hat,
 
-    With both sides times `left` this is a linear system for q, whose matrix is the Jacobian of the responses:
+    with what the means bring along. With both sides times `left` this is a linear system for q, whose matrix is the
+    Jacobian of the responses:
 
-        (left - by_hat (α/β) E[φφᵀ gain²]) q = by_hat (α/β) E[φ base gain²] + left signal.
+        (left - by_hat (α/β) E[φφᵀ gain²]) q = by_hat ((α/β) E[φ base gain²] + source) + left rest.
     """
     averages, label, bulk, readout = rule.averages, rule.label, rule.bulk, rule.readout
     V, response, gain = responses.V, responses.response, responses.gain
@@ -98,10 +93,9 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
         base += norm_variance(means.values[:, :, 0], averages.dmu0, spread)
 
     pack = packing(len(bulk.weights))  # the norms: see the system above
-    signal = signal_norms(bulk, response, responses.tangent, means)
     squared = gain * gain
-    source = readout.alpha_over_beta * averages.hats(base * squared)
-    right = apply(response.by_hat, source) + apply(response.left, signal)
+    source = readout.alpha_over_beta * averages.hats(base * squared) + means.source
+    right = apply(response.by_hat, source) + apply(response.left, means.rest)
     q = solve_small(responses.Jacobian, right)
 
     R = base
@@ -123,7 +117,7 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
         start=V,
         responses=responses,
         tail=averages.tail(left_over) if thorough else nothing,
-        rare=averages.due_to_rare(R, readout.alpha_over_beta * left_over, responses.tangent)
+        rare=averages.due_to_rare(R, readout.alpha_over_beta * left_over, response.moved)
         if thorough
         else nothing,
     )

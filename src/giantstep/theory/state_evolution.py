@@ -16,9 +16,9 @@ import numpy as np
 from .channel import Scores, Training
 from .equations.anderson import FixedPoint, Secants
 from .equations.averages import apply
-from .equations.means import norm_covariance, signal_norms, solve_means, stiffness
+from .equations.means import norm_covariance, solve_means, stiffness
 from .equations.order_parameters import Coordinates, OrderParameters, fields
-from .equations.response import Response, respond, total_tangent
+from .equations.response import Response, respond
 from .solver import Discretisation
 from .symmetric import TINY, indices, packing, solve_small
 
@@ -47,7 +47,6 @@ class StateEvolution:
         self.rows = np.repeat(indices(U), A)
         N, k = self.averages.phi.shape[-1], bulk.modes.signals
         self._scores = [np.zeros((U * A, *inner, N)) for inner in ((), (), (), (k,))]
-        self._tangent = np.zeros((U, A, self.pack.size, self.pack.size))
         self.effort = np.zeros(U * A)  # array elements that each point took
 
     def fields(self, state: OrderParameters) -> tuple[np.ndarray, ...]:
@@ -70,7 +69,7 @@ class StateEvolution:
     def due_to_rare(self, error: np.ndarray) -> np.ndarray:
         """Share of the test error due to rare inputs, with the scores of the last step that was taken."""
         fit = self._scores[Scores._fields.index("F2")].reshape(*self.shape, -1)
-        return self.averages.due_to_rare(error, self.readout.alpha_over_beta * fit, self._tangent)
+        return self.averages.due_to_rare(error, self.readout.alpha_over_beta * fit, self._response.moved)
 
     def unbalanced(self, x: np.ndarray) -> np.ndarray:
         """What scores leave of the force on the all-ones directions, which must vanish, over its parts, [U·A].
@@ -131,9 +130,8 @@ class StateEvolution:
             (ratio[..., None] * averages.on_mu1(scores.Dy)).reshape(U, A, -1),
             ratio[..., 0] * averages.size,
         )
-        self._tangent = tangent = total_tangent(response)
-        noise = apply(tangent, ratio * averages.hats(scores.F2))  # 𝒯 q̂, q̂ = α/β E[φ F2]
-        norms = noise + signal_norms(bulk, response, tangent, means)
+        hat_q = ratio * averages.hats(scores.F2)  # q̂ = α/β E[φ F2]
+        norms = response.moved(hat_q + means.source) + means.rest
         return OrderParameters(self._closed(state.V, response), norms, means.values, means.psi, bulk.modes)
 
     def _slope(self, fields: tuple[np.ndarray, ...], G: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+_SIGNS = np.array([[1.0], [-1.0]])
 TINY = float(np.finfo(float).tiny)
 """Added to what may vanish before it divides."""
 
@@ -113,14 +114,10 @@ def solve_columns(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     n = matrix.shape[-1]
     if n == 1:
         return right / matrix
-    if n == 2:
-        a, b, c, d = (matrix[..., i, j, None] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
-        top, bottom = right[..., 0, :], right[..., 1, :]
-        determinant = a * d - b * c
-        found = np.empty(np.broadcast_shapes((*matrix.shape[:-1], 1), right.shape), determinant.dtype)
-        np.divide(d * top - b * bottom, determinant, out=found[..., 0, :])
-        np.divide(a * bottom - c * top, determinant, out=found[..., 1, :])
-        return found
+    if n == 2:  # Cramer's rule, with the sign of the second row in the determinant
+        products = matrix[..., ::-1, ::-1, None] * right[..., None, :]
+        determinant = matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] * matrix[..., 1, 0]
+        return (products[..., 0, :, :] - products[..., 1, :, :]) / (determinant[..., None, None] * _SIGNS)
     return np.linalg.solve(matrix, right)
 
 

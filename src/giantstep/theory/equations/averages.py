@@ -6,6 +6,7 @@ average is one matrix product with a table that is made once per rule.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -98,16 +99,18 @@ class Averages:
         """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
         return packing(self.dmu0.shape[1]).matrix(f @ self._tilts)
 
-    def due_to_rare(self, error: np.ndarray, fit: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    def due_to_rare(
+        self, error: np.ndarray, fit: np.ndarray, spread: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
         """Share [U, A] of E[error] that inputs make which are rarer than one in a million.
 
         A test input brings its own error (κ) [U, A, N]. A training input whose fit fluctuates by `fit` (κ), in units of
-        α/β, moves the norms q by `spread` [U, A, P, P] times φ fit, and thereby every error.
+        α/β, moves the norms q by `spread` of φ fit, and thereby every error.
         """
         distance = (self._kappa**2).sum(axis=1)
         rare = self._weights * (distance > _RARE[self._kappa.shape[1]])[:, None]
         own = (error * rare).sum(axis=-1)
-        moved = apply(spread, (fit * rare) @ np.swapaxes(self.phi, -1, -2))
+        moved = spread((fit * rare) @ self.phi.swapaxes(-1, -2))
         typical = self.typical[:, None] * packing(self.mu1.shape[1]).counts
         total = self.mean(error)
         return (own + (moved * typical).sum(axis=-1)) / np.maximum(np.abs(total), TINY)

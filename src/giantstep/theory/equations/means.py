@@ -15,7 +15,7 @@ import numpy as np
 from ..bulk import Bulk
 from ..symmetric import TINY, identity, packing, solve_small
 from .averages import apply
-from .response import Response, coupling_gradient, mean_row_coupling, signal_energy_gradient
+from .response import Response, coupling_gradient, mean_row_coupling, signal_norms
 
 _NULL = 1e-13  # relative size under which a direction of the all-ones modes counts as absent
 _ROUNDING = 8.0 * np.finfo(float).eps
@@ -53,14 +53,12 @@ class Readout:
 
 @dataclass
 class Means:
-    """The solved means, what drives the modes, and how the energy that they store, uᵀGu and the all-ones', depends on
-    the responses at fixed drive u and Ṽ."""
+    """The solved means, and the norms (q1, q2) = 𝒯·source + rest that they bring along, packed."""
 
     values: np.ndarray  # [U, A, means, K]
     psi: np.ndarray  # [U, A, k, K]
-    u: np.ndarray  # [U, A, modes, K]
-    stiff: np.ndarray  # derivative by ln V2, [U, A, K]
-    loose: np.ndarray  # minus the derivative of the all-ones energy by V̂1 at fixed V2, packed [U, A, P]
+    source: np.ndarray  # [U, A, P]
+    rest: np.ndarray
 
 
 def solve_means(
@@ -118,20 +116,13 @@ def solve_means(
     Gu = apply(G.reshape(U, A, every, every), u.reshape(U, A, every)).reshape(u.shape)
     values = np.concatenate([m[:, :, None], c.reshape(U, A, len(mean), K)], axis=2)
     stiff, loose = _all_ones_energy(bulk, readout, response, m)
-    return Means(values, Gu[:, :, modes.signal], u, stiff + (u * Gu).sum(axis=2), loose)
+    norms = signal_norms(response, u, values[:, :, modes.mean_spike], stiff + (u * Gu).sum(axis=2), loose)
+    return Means(values, Gu[:, :, modes.signal], *norms)
 
 
 def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a - b, and 0 where that is rounding: features that are all linear have κμ1 ∝ μ0, and G may be infinite."""
     return np.where(np.abs(a - b) <= _ROUNDING * np.abs(a), 0.0, a - b)
-
-
-def signal_norms(bulk: Bulk, response: Response, tangent: np.ndarray, means: Means) -> np.ndarray:
-    """The share of (q1, q2), packed, that the means bring along; q1 leaves out a·W along the spikes."""
-    pack = packing(len(bulk.weights))
-    energy = signal_energy_gradient(response, tangent, means.u, means.stiff, means.loose)
-    along = means.values[:, :, bulk.modes.mean_spike]
-    return energy - pack.pack(np.swapaxes(along, -1, -2) @ along, np.zeros_like(means.stiff))
 
 
 def norm_covariance(bulk: Bulk, readout: Readout) -> np.ndarray | None:
@@ -159,7 +150,7 @@ def stiffness(bulk: Bulk, readout: Readout, response: Response) -> np.ndarray:
 def _all_ones_energy(
     bulk: Bulk, readout: Readout, response: Response, m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of the energy that the all-ones directions store, at fixed drive: its parts of `Means`."""
+    """Derivatives of the energy that the all-ones directions store at fixed drive: by ln V2, and minus that by V̂1."""
     pack = packing(len(bulk.weights))
     V2 = pack.vector(response.V)
     energy = m**2 * readout.inverse_size

@@ -17,7 +17,8 @@ from functools import lru_cache
 import numpy as np
 
 from ..bulk import Bulk, Resolvent
-from ..symmetric import identity, packing, product, solve_columns
+from ..symmetric import identity, packing, product, solve_small
+from .averages import apply
 
 
 @dataclass
@@ -34,46 +35,48 @@ class Response:
     resolvent: Resolvent
     root: np.ndarray  # τ^½, [U, A, K]
 
+    def moved(self, source: np.ndarray) -> np.ndarray:
+        """𝒯·source with the relation closed, 𝒯 = -∂V/∂V̂ = left⁻¹ by_hat, [U, A, P]."""
+        return solve_small(self.left, apply(self.by_hat, source))
+
 
 def respond(bulk: Bulk, V: np.ndarray, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
     """Evaluate the relation at packed V and V̂ [U, A, P], with β and λ [U, A]."""
     pack = packing(len(bulk.weights))
-    K, pairs, share = pack.groups, pack.pairs, _shares(len(bulk.weights))
-    hat1, hat2 = pack.matrix(hat), pack.vector(hat)
-    tau = beta[..., None] * pack.vector(V)
-    per_tau, root = _inverse(tau), np.sqrt(tau)
+    pairs, share = pack.pairs, _shares(pack.groups)
+    beta, per_V2 = beta[..., None], _inverse(pack.vector(V))
+    per_tau, root = per_V2 / beta, np.sqrt(beta * pack.vector(V))
     both = _outer(root)
-    resolvent = bulk.resolvent(both * hat1)
+    resolvent = bulk.resolvent(both * pack.matrix(hat))
     T, Vt = resolvent.T, resolvent.Vt
-    V1 = pack.upper(both * T) / beta[..., None]
+    scale = pack.upper(both)
+    V1 = scale * pack.upper(T) / beta
     pull = _diagonal(product(T, Vt)) * per_tau
-    V2 = bulk.weights / (lam[..., None] + hat2 + pull)
+    V2 = bulk.weights / (lam[..., None] + pack.vector(hat) + pull)
 
     # -∂(V1, V2)/∂Ṽ at fixed τ, [U, A, P, pairs]
     tangent, leak = resolvent.slopes
     stiffness = V2 * V2 / bulk.weights  # -∂V2_s / ∂(λ + V̂2_s + pull_s)
-    dV1 = pack.upper(both[:, :, None] * tangent) / beta[..., None, None]
+    dV1 = pack.upper(tangent) * (scale / beta)[:, :, None]
     dV2 = _diagonal(leak) * (per_tau * stiffness)[:, :, None]
-    by_Vt = np.swapaxes(np.concatenate([dV1, dV2], axis=-1), -1, -2)
+    by_Vt = np.concatenate([dV1, dV2], axis=-1).swapaxes(-1, -2)
 
-    by_hat = np.zeros((*V.shape, pack.size), V1.dtype)
-    by_hat[..., :pairs] = by_Vt * pack.upper(both)[:, :, None]
-    by_hat[..., pairs:, pairs:] = stiffness[..., None] * identity(K)
-
+    by_hat, left = np.zeros((2, *V.shape, pack.size), V1.dtype)
+    by_hat[..., :pairs] = by_Vt * scale[:, :, None]
+    by_hat[..., pairs:, pairs:] = stiffness[..., None] * identity(pack.groups)
     # by each ln τ, which scales rows and columns of V1 and of Ṽ, and pull as 1/τ
-    by_log_tau = -product(by_Vt, pack.upper(Vt)[..., None] * share)
-    by_log_tau[:, :, :pairs] += V1[..., None] * share
-    by_log_tau[:, :, pairs:] += (stiffness * pull)[..., None] * identity(K)
-    left = np.broadcast_to(identity(pack.size), by_hat.shape).astype(by_hat.dtype)
-    left[..., pairs:] -= by_log_tau * (per_tau * beta[..., None])[:, :, None]
+    scaled = np.concatenate([V1, stiffness * pull], axis=-1)[..., None] * share
+    by_log_tau = scaled - product(by_Vt, pack.upper(Vt)[..., None] * share[:pairs])
+    left[:] = identity(pack.size)
+    left[..., pairs:] -= by_log_tau * per_V2[:, :, None]
     return Response(np.concatenate([V1, V2], axis=-1), left, by_hat, resolvent, root)
 
 
 @lru_cache
 def _shares(K: int) -> np.ndarray:
-    """How √(τ_s τ_t) grows with each ln τ, for the packed entries, [pairs, K]."""
+    """How √(τ_s τ_t) grows with each ln τ, for the packed entries, and then τ_s itself, [P, K]."""
     pack = packing(K)
-    return 0.5 * (identity(K)[pack.rows] + identity(K)[pack.cols])
+    return np.concatenate([0.5 * (identity(K)[pack.rows] + identity(K)[pack.cols]), identity(K)])
 
 
 def mean_row_coupling(bulk: Bulk, response: Response) -> np.ndarray:
@@ -91,7 +94,7 @@ def mean_row_coupling(bulk: Bulk, response: Response) -> np.ndarray:
 def coupling_gradient(bulk: Bulk, response: Response, load: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of Σ load·Q: by V̂1, packed [U, A, P] with V̂2's entries zero, and by ln τ [U, A, K]."""
     pack, resolvent = packing(len(bulk.weights)), response.resolvent
-    share = _shares(pack.groups)
+    share = _shares(pack.groups)[: pack.pairs]
     by_tied = load * _over_root_tau(response.root) / bulk.c[:, None, :, None]
     by_Vt = np.einsum("uast,uapst->uap", by_tied, resolvent.slopes[1])
     counts = pack.counts[: pack.pairs]
@@ -120,32 +123,27 @@ def _outer(vectors: np.ndarray) -> np.ndarray:
     return vectors[..., :, None] * vectors[..., None, :]
 
 
-def total_tangent(response: Response) -> np.ndarray:
-    """-∂V/∂V̂ with the relation closed, [U, A, P, P]."""
-    return solve_columns(response.left, response.by_hat)
+def signal_norms(
+    response: Response, u: np.ndarray, along: np.ndarray, stiff: np.ndarray, loose: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The signal's part of (q1, q2), packed, as 𝒯·source + rest: minus the derivative of an energy by (V̂1, V̂2).
 
-
-def signal_energy_gradient(
-    response: Response, tangent: np.ndarray, u: np.ndarray, stiff: np.ndarray, loose: np.ndarray
-) -> np.ndarray:
-    """The signal's part of (q1, q2), packed: minus the derivative of an energy with respect to (V̂1, V̂2).
-
-    The energy is uᵀGu plus that of the all-ones mode. G = τ^½ Ĝ τ^½ depends on Ṽ and on τ, and τ on V̂1 and V̂2; the
-    derivative is the total one, through both.
+    The energy is uᵀGu plus that of the all-ones modes. G = τ^½ Ĝ τ^½ depends on Ṽ and on τ, and τ = βV2 on V̂1 and V̂2.
+    V is a gradient too, so that 𝒯 is symmetric (entries off the diagonal count twice): a force on V2 is as good as one
+    more V̂2. q1 leaves out aW along the spikes.
 
     Parameters
     ----------
-    tangent : -∂V/∂V̂ with the relation closed, from `total_tangent`
     u : what drives the modes, [U, A, modes, K]
+    along : the spikes' means ζ, [U, A, S, K]
     stiff : derivative of the whole energy by ln τ at fixed Ṽ, [U, A, K]
     loose : minus the derivative of the all-ones energy by V̂1 at fixed τ, packed
     """
-    pack = packing(response.root.shape[-1])
-    resolvent, root = response.resolvent, response.root
-    by_Vt = resolvent.cotangent(root[:, :, None, :] * u)
+    pack, resolvent, root = packing(response.root.shape[-1]), response.resolvent, response.root
+    by_Vt = resolvent.cotangent(root[:, :, None] * u)
     by_log_tau = stiff + (by_Vt * resolvent.Vt).sum(axis=-1)
-    direct = by_Vt * _outer(root)
-    V2 = pack.vector(response.V)
-    per_V2 = by_log_tau * _inverse(V2)
-    through_tau = np.einsum("uak,uakp->uap", per_V2, tangent[..., pack.pairs :, :]) / pack.counts
-    return through_tau + pack.pack(-direct, np.zeros_like(per_V2)) + loose
+    source = np.zeros_like(response.V)
+    source[..., pack.pairs :] = by_log_tau * _inverse(pack.vector(response.V))
+    rest = loose.copy()
+    rest[..., : pack.pairs] -= pack.upper(by_Vt * _outer(root) + along.swapaxes(-1, -2) @ along)
+    return source, rest
