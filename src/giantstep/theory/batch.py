@@ -49,7 +49,7 @@ class BatchLaw:
     def mean(self, values: np.ndarray, row: int = 0) -> np.ndarray:
         """E[values], or that against another row of the weights: [U, ..., n] to [U, ...]."""
         w = self.weights[:, row]
-        return (values * w.reshape(len(w), *(1,) * (values.ndim - 2), -1)).sum(axis=-1)
+        return np.vecdot(values, w.reshape(len(w), *(1,) * (values.ndim - 2), -1))
 
     def along(self, values: np.ndarray) -> np.ndarray:
         """E[x_j values], [U, ..., D]."""

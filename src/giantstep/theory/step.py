@@ -24,6 +24,7 @@ from .input_spectrum import Profile
 from .labels import labels_of
 from .layer import FirstLayer, Neurons
 from .rule import refine
+from .symmetric import indices
 
 if TYPE_CHECKING:
     from ..losses import Loss
@@ -78,37 +79,56 @@ def take_step(
 
     def compute(left: np.ndarray, points: int) -> np.ndarray:
         nonlocal after
-        before, move = layer.at(left), step.at(left)
-        laws, error = batch_law(neurons, target, before, noise[left], step.loss, points)
-        rules = [_after(neurons, before, move, extra[left], law) for law in laws]
-        after = after.replaced(left, rules[0])
-        return np.maximum(_distance(rules), error)
+        laws, error = batch_law(neurons, target, layer.at(left), noise[left], step.loss, points)
+        averages = (_averages(law, layer.c[left], extra[left]) for law in laws)
+        on_all_rules = np.tile(left, len(laws))  # one after the other, as first layers of their own
+        rules = _after(
+            neurons,
+            layer.at(on_all_rules),
+            step.at(on_all_rules),
+            *map(np.concatenate, zip(*averages, strict=True)),
+        )
+        after = after.replaced(left, rules.at(indices(len(left))))
+        return np.maximum(_distance(rules, len(laws)), error)
 
     error = refine(compute, len(step.rate), points, last, tolerance)
     return after, error
 
 
-def _after(neurons: Neurons, layer: FirstLayer, step: Step, extra: np.ndarray, law: BatchLaw) -> FirstLayer:
-    """The first layer after a step, on one rule over its batch; `extra` [U] is noise that e leaves out."""
-    e, E = law.e[:, None], law.mean
-    k, share = step.rate[:, None] * neurons.values, step.share[:, None]
-    s0, s1, n2 = (part + 0.0 * e for part in (law.moments.s0, law.moments.s1, law.moments.n2))  # [U, K, n]
+def _averages(law: BatchLaw, c: np.ndarray, extra: np.ndarray) -> tuple[np.ndarray, ...]:
+    """E s0 at some sample, E[e s1], c E[e² s1²] + E[e² s2²], E[x e s0] and E[e² s0 s0ᵀ] over a batch; `extra` [U] is
+    noise that e leaves out."""
+    e, E, (s0, s1, n2) = law.e[:, None] + 0.0 * extra[:, None, None], law.mean, law.moments[1:4]
     e2 = e**2 + extra[:, None, None]
+    slope = np.broadcast_to(s0[..., 0], c.shape)
+    products = E(e2[:, :, None] * s0[:, :, None] * s0[:, None])
+    return slope, E(e * s1), c * E(e2 * s1**2) + E(e2 * n2), law.along(e * s0), products
+
+
+def _after(
+    neurons: Neurons,
+    layer: FirstLayer,
+    step: Step,
+    slope: np.ndarray,
+    turn: np.ndarray,
+    stretch: np.ndarray,
+    pull: np.ndarray,
+    force: np.ndarray,
+) -> FirstLayer:
+    """First layers after a step, from averages over its batch."""
     assert layer.profile is not None
     before, spectrum = layer.profile, layer.profile.spectrum
-
-    omega = spectrum.omega[:, None]
-    turned = 1.0 + (k * E(e * s1))[..., None] * omega  # ϖ
-    added = k**2 * share * (layer.c * E(e2 * s1**2) + E(e2 * n2))
-    c = before.c * turned**2 + added[..., None] * omega
+    k, share, omega = step.rate[:, None] * neurons.values, step.share[:, None], spectrum.omega[:, None]
+    turned = 1.0 + (k * turn)[..., None] * omega  # ϖ
+    c = before.c * turned**2 + (k**2 * share * stretch)[..., None] * omega
     to_target, to_spikes = layer.known_directions()
-    pulled = k[..., None] * law.along(e * s0)  # [U, K, directions]
+    pulled = k[..., None] * pull  # [U, K, directions]
     A, B = pulled @ to_spikes, pulled @ to_target
-    noise = _root(E(e2[:, :, None] * s0[:, :, None] * s0[:, None])) * (k * np.sqrt(share))[..., None]
+    noise = _root(force) * (k * np.sqrt(share))[..., None]
     P, Q = (part + omega[:, None] * np.einsum("ust,utmj->usmj", A, part) for part in (before.P, before.Q))
     P = P + omega[:, None] * B[..., None]
     Q = np.concatenate([Q, omega[:, None] * noise[..., None]], axis=2)
-    facing = np.where(layer.facing == 0.0, np.sign(k * law.moments.s0[..., 0]), layer.facing)
+    facing = np.where(layer.facing == 0.0, np.sign(k * slope), layer.facing)
     return FirstLayer.over(Profile(spectrum, P, Q, c), facing)
 
 
@@ -120,11 +140,11 @@ def _root(covariance: np.ndarray) -> np.ndarray:
     return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
 
 
-def _distance(rules: list[FirstLayer]) -> np.ndarray:
+def _distance(layers: FirstLayer, rules: int) -> np.ndarray:
     """Error [U] of the first of three rules, relative to the scale of each quantity."""
     changes: list[np.ndarray] = []
-    for name in ("c", "gram", "on_target"):
-        values = np.array([getattr(layer, name).reshape(len(layer.c), -1) for layer in rules])
+    for part in (layers.c, layers.gram, layers.on_target):
+        values = part.reshape(rules, len(part) // rules, -1)
         size = np.abs(values[0]).max(axis=-1, keepdims=True) + 1e-3
         changes.append(np.abs(np.diff(values, axis=0)) / size)
     return extrapolated_error(*np.concatenate(changes, axis=-1)).max(axis=-1)
