@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import numpy as np
 
-_SIGNS = np.array([[1.0], [-1.0]])
 TINY = float(np.finfo(float).tiny)
 """Added to what may vanish before it divides."""
 
@@ -114,10 +113,11 @@ def solve_columns(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     n = matrix.shape[-1]
     if n == 1:
         return right / matrix
-    if n == 2:  # Cramer's rule, with the sign of the second row in the determinant
-        products = matrix[..., ::-1, ::-1, None] * right[..., None, :]
-        determinant = matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] * matrix[..., 1, 0]
-        return (products[..., 0, :, :] - products[..., 1, :, :]) / (determinant[..., None, None] * _SIGNS)
+    if n == 2:
+        a, b, c, d = (matrix[..., i : i + 1, j : j + 1] for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)))
+        top, bottom = right[..., :1, :], right[..., 1:, :]
+        found = np.concatenate([d * top - b * bottom, a * bottom - c * top], axis=-2)
+        return found / (a * d - b * c)
     return np.linalg.solve(matrix, right)
 
 

@@ -2,9 +2,12 @@
 
 T̂ = (1/d) tr (C⁻¹ + Ṽ)⁻¹ and the forms Ĝ are resolvents of positive matrices: as functions of Ṽ they are singular on
 the negative axis alone, and so as functions of ln Ṽ analytic up to |Im| = π, whatever the spectrum of C. Over a range
-of width w the series through n nodes converges as ρ⁻ⁿ, ρ = x + √(1 + x²) with x = 2π/w: 20 nodes are exact to rounding
-for a factor of 8 in Ṽ, 50 for 1000. What is expanded is of one size throughout, so that its relative precision is, too:
-T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, and modes that are rows, W d̂, as its root.
+of width w the polynomial through n Chebyshev nodes converges as ρ⁻ⁿ, ρ = x + √(1 + x²) with x = 2π/w: 20 nodes are exact
+to rounding for a factor of 8 in Ṽ, 50 for 1000. It is summed by the barycentric formula,
+
+    f(t) = Σ_j w_j f_j/(t - t_j) / Σ_j w_j/(t - t_j),      w_j = (-1)^j √(1 - t_j²).
+
+What is interpolated is of one size throughout, so that its relative precision is, too: T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, and modes that are rows, W d̂, as its root.
 """
 
 from __future__ import annotations
@@ -14,15 +17,16 @@ from math import log
 
 import numpy as np
 
-from ...functions.chebyshev import polynomials, through
+from ...functions.chebyshev import through
 from ..modes import Modes
+from ..symmetric import TINY
 from .base import Bulk, Resolvent
 from .pencil import TrainedBulk, TrainedResolvent
 
 WORTHWHILE = 24  # readouts on a first layer from which a line is less work than solving for each readout
 _LEAST, _MOST = 4e-6, 5e11  # the v between which there is a line
 _MARGIN = 0.2  # by which it reaches farther than it was asked for: a search goes on nearby
-_EXACT = -log(np.finfo(float).epsneg)  # -ln of what series leave out: rounding
+_EXACT = -log(np.finfo(float).epsneg)  # -ln of what polynomials leave out: rounding
 
 
 class ChebyshevLine:
@@ -40,19 +44,30 @@ class ChebyshevLine:
         c = self.bulk.c
         self.low, self.high = min(low - _MARGIN, self.low), max(high + _MARGIN, self.high)
         nodes = int(np.ceil(_EXACT / np.arcsinh(2.0 * np.pi / (self.high - self.low))))
-        points, to_series = through(nodes)
+        self.points, _ = through(nodes)
+        self.bary = np.sqrt(1.0 - self.points**2)
+        self.bary[1::2] *= -1.0
         v = np.zeros(nodes + 1)  # the last one, 0, is not of the line: it tells tr C²
-        v[:-1] = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * points))
+        v[:-1] = np.exp(0.5 * (self.low + self.high + (self.high - self.low) * self.points))
         at = TrainedResolvent(self.bulk, (v / c)[..., None, None], None)
         tangent, leak = at.slopes
         self.overlap = tangent[:, -1, 0]
 
-        def series(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
+        def over(size: np.ndarray, *parts: np.ndarray) -> np.ndarray:
             values = np.concatenate([part[:, :-1].reshape(len(c), nodes, -1) for part in parts], axis=-1)
-            return to_series @ (values / size)
+            return values / size
 
-        self.responses = series(_response_sizes(v[:-1]), at.T, tangent, leak)
-        self.forms = series(_form_sizes(v[:-1], self.bulk.modes), at.forms(), at.form_slopes)
+        self.responses = over(_response_sizes(v[:-1]), at.T, tangent, leak)
+        self.forms = over(_form_sizes(v[:-1], self.bulk.modes), at.forms(), at.form_slopes)
+
+    def basis(self, v: np.ndarray) -> np.ndarray:
+        """From values at the nodes to those at v [U, A]: [U, A, nodes]."""
+        t = (2.0 * np.log(v) - (self.low + self.high)) / (self.high - self.low)
+        distance = t[..., None, :] - self.points[:, None]
+        distance[distance == 0.0] = TINY**0.5  # on a node its own value is all that counts
+        basis = np.divide(self.bary[:, None], distance, out=distance)
+        basis /= basis.sum(axis=-2, keepdims=True)
+        return basis.swapaxes(-1, -2)
 
 
 class InterpolatedBulk(Bulk):
@@ -109,20 +124,15 @@ def _form_sizes(v: np.ndarray, modes: Modes) -> np.ndarray:
 
 
 class InterpolatedResolvent(Resolvent):
-    """The series summed at one Ṽ per grid point, where v = cṼ, [U, A]."""
+    """The polynomials at one Ṽ per grid point, where v = cṼ, [U, A]."""
 
     def __init__(self, bulk: InterpolatedBulk, Vt: np.ndarray, v: np.ndarray):
         self.Vt, self._bulk, self._v = Vt, bulk, v
         line, part = bulk.line, bulk.part
-        t = (2.0 * np.log(v) - (line.low + line.high)) / (line.high - line.low)
-        self._basis = polynomials(t, line.responses.shape[1])
-        found = self._summed(line.responses[part], _response_sizes(v))
+        self._basis = line.basis(v)
+        found = (self._basis @ line.responses[part]) * _response_sizes(v)
         self.T = found[..., :1, None]
         self._slopes = found[..., 1:, None, None, None]
-
-    def _summed(self, series: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Series [U, nodes, X] at every point, in their sizes [U, A, X]."""
-        return (self._basis @ series) * sizes
 
     @property
     def slopes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +142,7 @@ class InterpolatedResolvent(Resolvent):
     def _forms(self) -> np.ndarray:
         """Ĝ and its derivative, [U, A, 2, modes, modes]."""
         bulk, count = self._bulk, self._bulk.modes.count
-        found = self._summed(bulk.line.forms[bulk.part], _form_sizes(self._v, bulk.modes))
+        found = (self._basis @ bulk.line.forms[bulk.part]) * _form_sizes(self._v, bulk.modes)
         return found.reshape(*found.shape[:2], 2, count, count)
 
     def forms(self) -> np.ndarray:
