@@ -21,7 +21,6 @@ RESIDUAL_TOLERANCE = 1e-9
 ACCEPTED_ERROR = 1e-6  # quadrature error up to which a point that cannot be refined further counts as solved
 NEARLY_ZERO = 1e-6  # error, over E σ*², under which its quadrature error counts as absolute
 _SMALL_LOSS = 1e-2  # the same for the training loss
-_MONITORED = {"test_error": NEARLY_ZERO, "train_loss": _SMALL_LOSS}
 _MARGIN = 10.0  # for estimates that are sound up to a factor
 _BULK_MARGIN = 2.0
 
@@ -102,8 +101,8 @@ def _changes(solutions: Sequence[Solution], typical: np.ndarray, linear: bool) -
 
     The responses join in where they are solved to rounding, so that their differences are the quadrature's.
     """
-    errors = np.array([[getattr(solution, name) for name in _MONITORED] for solution in solutions])
-    least = np.multiply.outer(list(_MONITORED.values()), typical)
+    errors = np.array([(solution.test_error, solution.train_loss) for solution in solutions])
+    least = np.multiply.outer((NEARLY_ZERO, _SMALL_LOSS), typical)
     sizes = np.maximum(np.abs(errors[0]), least) + TINY
     changes = np.abs(np.diff(errors, axis=0)) / sizes
     if not linear:

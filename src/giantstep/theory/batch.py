@@ -46,14 +46,16 @@ class BatchLaw:
         """How many x_j there are."""
         return _variables(self.weights.shape[1])
 
-    def mean(self, values: np.ndarray, row: int = 0) -> np.ndarray:
-        """E[values], or that against another row of the weights: [U, ..., n] to [U, ...]."""
-        w = self.weights[:, row]
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """E[values], [U, ..., n] to [U, ...]."""
+        w = self.weights[:, 0]
         return np.vecdot(values, w.reshape(len(w), *(1,) * (values.ndim - 2), -1))
 
     def along(self, values: np.ndarray) -> np.ndarray:
         """E[x_j values], [U, ..., D]."""
-        return np.stack([self.mean(values, 1 + j) for j in range(self.directions)], axis=-1)
+        w = self.weights[:, 1 : 1 + self.directions]
+        w = w.reshape(len(w), *(1,) * (values.ndim - 2), *w.shape[1:])
+        return np.vecdot(values[..., None, :], w)
 
     @property
     def pairs(self) -> np.ndarray:

@@ -95,8 +95,7 @@ class Column:
     ):
         """Slopes and scales [U, K], shifts [K]; κ [U or 1, pieces, nodes], on one `even` line or cut into pieces."""
         parity = f.parity if even and not shift.any() else None
-        ends = np.stack([kappa.min(axis=(1, 2)), kappa.max(axis=(1, 2))], axis=-1)
-        ends = slope[..., None] * ends[:, None] + shift[:, None]  # [U, K, 2]
+        ends = slope[..., None] * kappa[:, None, [0, -1], [0, -1]] + shift[:, None]  # [U, K, 2]
         if parity:
             kappa = kappa[..., kappa.shape[-1] // 2 :]
         argument = slope[:, :, None, None] * kappa[:, None] + shift[:, None, None]  # [U, K, pieces, nodes]

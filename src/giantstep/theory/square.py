@@ -26,7 +26,7 @@ from .symmetric import identity, packing, solve_small
 _NEWTON_STEPS = 60
 _ROUNDS = 4  # towards where Newton's method begins
 _SOLVED = 1e-9  # relative residual of what is worth starting from
-_ROUND_OFF = 2e-14  # relative residual at which Newton's steps only stir rounding errors
+_ROUND_OFF = 1e-13  # relative residual at which Newton's steps only stir rounding errors
 _STALLED = 1e-10  # and one that does so if it does not fall any more
 _FINEST_CUT = 192  # κ intervals between cuts around thin layers at which refinement gives up
 

@@ -96,13 +96,12 @@ def take_step(
 
 
 def _averages(law: BatchLaw, c: np.ndarray, extra: np.ndarray) -> tuple[np.ndarray, ...]:
-    """E s0 at some sample, E[e s1], c E[e² s1²] + E[e² s2²], E[x e s0] and E[e² s0 s0ᵀ] over a batch; `extra` [U] is
+    """s0 at some sample, E[e s1], E[e² (c s1² + s2²)], E[x e s0] and E[e² s0 s0ᵀ] over a batch; `extra` [U] is
     noise that e leaves out."""
     e, E, (s0, s1, n2) = law.e[:, None] + 0.0 * extra[:, None, None], law.mean, law.moments[1:4]
-    e2 = e**2 + extra[:, None, None]
-    slope = np.broadcast_to(s0[..., 0], c.shape)
-    products = E(e2[:, :, None] * s0[:, :, None] * s0[:, None])
-    return slope, E(e * s1), c * E(e2 * s1**2) + E(e2 * n2), law.along(e * s0), products
+    e2, slope = e**2 + extra[:, None, None], np.broadcast_to(s0[..., 0], c.shape)
+    stretch, force = E(e2 * (c[..., None] * s1**2 + n2)), E(e2[:, :, None] * s0[:, :, None] * s0[:, None])
+    return slope, E(e * s1), stretch, law.along(e * s0), force
 
 
 def _after(

@@ -78,9 +78,8 @@ class Packing:
         return packed[..., self.pairs :]
 
     def sizes(self, packed: np.ndarray) -> np.ndarray:
-        """What an entry is small or large against, √(V_ss V_tt): its own diagonal entries; 1 where these vanish."""
-        size = np.sqrt(packed[..., self._of_row] * packed[..., self._of_col])
-        return np.where(size > 0.0, size, 1.0)
+        """What an entry is small or large against, √(V_ss V_tt): its own diagonal entries."""
+        return np.sqrt(packed[..., self._of_row] * packed[..., self._of_col]) + TINY
 
 
 @lru_cache

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ConvergenceError, LimitWarning, warn
 from .status import (
+    CONVERGED,
     FEW_EIGENVALUES,
     IMPRECISE,
     LIMIT_ALONE,
@@ -57,6 +58,8 @@ _SENTENCES = {
 def remark(found: NamedArrays, doubts: dict[str, np.ndarray]) -> None:
     """Warn where the limit is not what real networks give: once for each reason, with the worst point's numbers."""
     error, code = found["test_error"].values, found["code"].values
+    if (code == CONVERGED).all():
+        return
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log(error / doubts["sized_error"]))
     widest = np.maximum(doubts["spread"], doubts["share"])

@@ -2,12 +2,13 @@
 
 T̂ = (1/d) tr (C⁻¹ + Ṽ)⁻¹ and the forms Ĝ are resolvents of positive matrices: as functions of Ṽ they are singular on
 the negative axis alone, and so as functions of ln Ṽ analytic up to |Im| = π, whatever the spectrum of C. Over a range
-of width w the polynomial through n Chebyshev nodes converges as ρ⁻ⁿ, ρ = x + √(1 + x²) with x = 2π/w: 20 nodes are exact
-to rounding for a factor of 8 in Ṽ, 50 for 1000. It is summed by the barycentric formula,
+of width w polynomials through n Chebyshev nodes converge as ρ⁻ⁿ, ρ = x + √(1 + x²) with x = 2π/w: 20 nodes are exact to
+rounding for a factor of 8 in Ṽ, 50 for 1000. They are summed by the barycentric formula,
 
     f(t) = Σ_j w_j f_j/(t - t_j) / Σ_j w_j/(t - t_j),      w_j = (-1)^j √(1 - t_j²).
 
-What is interpolated is of one size throughout, so that its relative precision is, too: T̂ falls as 1/(1 + v), v = cṼ, its derivatives fall as the square of that, and modes that are rows, W d̂, as its root.
+What is interpolated is of one size throughout, so that its relative precision is, too: T̂ falls as 1/(1 + v), v = cṼ,
+its derivatives fall as the square of that, and modes that are rows, W d̂, as its root.
 """
 
 from __future__ import annotations

@@ -122,7 +122,8 @@ def solve_means(
 
 def _less(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a - b, and 0 where that is rounding: features that are all linear have κμ1 ∝ μ0, and G may be infinite."""
-    return np.where(np.abs(a - b) <= _ROUNDING * np.abs(a), 0.0, a - b)
+    rest = a - b
+    return np.where(np.abs(rest) <= _ROUNDING * np.abs(a), 0.0, rest)
 
 
 def norm_covariance(bulk: Bulk, readout: Readout) -> np.ndarray | None:
