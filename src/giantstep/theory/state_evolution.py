@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from .channel import Scores, Training
-from .equations.anderson import FixedPoint, Secants
+from .equations.anderson import FixedPoint
 from .equations.averages import apply
 from .equations.means import norm_covariance, solve_means, stiffness
 from .equations.order_parameters import Coordinates, OrderParameters, fields
@@ -166,7 +166,7 @@ class StateEvolution:
         modes = self.bulk.modes
         means, psi = (np.zeros((*self.shape, count, K)) for count in (modes.means, modes.signals))
         x = self.coordinates.vector(OrderParameters(self.pack.pack(V1, V2), q, means, psi, modes))
-        return FixedPoint(x.reshape(len(self.rows), -1), Secants(len(self.rows), x.shape[-1]))
+        return FixedPoint.cold(x.reshape(len(self.rows), -1))
 
     def worthwhile(self) -> np.ndarray:
         """Points that have not taken too much work yet, [U·A]."""

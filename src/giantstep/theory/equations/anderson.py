@@ -8,7 +8,7 @@ returned, never on a damped or mixed step.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -19,22 +19,50 @@ MEMORY = 6
 _NEW, _FAINT = 1e-7, 1e-12
 
 
-class Secants:
-    """Pairs of a move Δx and the change Δf of the residual f = map(x) - x, of B points: [B, MEMORY, n], newest first.
+ROUGH_TOLERANCE = 1e-9  # residual at which a search for what others start from ends
+_WORSE = 5.0  # growth of the residual that discredits the past
+_DIFFERENCE = 1e-6  # step of the finite differences in Newton's method
+_HALVINGS = 5
 
-    Points are independent of each other; a pair of zeros is none.
+
+@dataclass
+class FixedPoint:
+    """Where each of B points stands in the search, and what its steps have taught.
+
+    That is pairs of a move Δx and the change Δf of the residual f = map(x) - x, newest first; a pair of zeros is none.
     """
 
-    def __init__(self, points: int, size: int):
-        self.moves, self.changes = np.zeros((2, points, MEMORY, size))
+    x: np.ndarray  # [B, n]
+    moves: np.ndarray  # Δx, [B, MEMORY, n]
+    changes: np.ndarray  # Δf
+    residual: np.ndarray  # of x, [B]
+    away: np.ndarray  # how far the fixed point is by the look of the next step
+    evaluations: np.ndarray  # of this map and of those that led to where it began
+    effort: np.ndarray  # array elements that were spent since it was last solved
 
-    def part(self, points: np.ndarray | slice) -> Secants:
-        """Those of some points."""
-        part = Secants(0, self.moves.shape[-1])
-        part.moves, part.changes = self.moves[points].copy(), self.changes[points].copy()
-        return part
+    @staticmethod
+    def cold(x: np.ndarray) -> FixedPoint:
+        """Nothing is known yet."""
+        moves, changes = np.zeros((2, len(x), MEMORY, x.shape[1]))
+        return FixedPoint(x, moves, changes, *np.full((2, len(x)), np.inf), *np.zeros((2, len(x))))
 
-    def add(self, where: np.ndarray, move: np.ndarray, change: np.ndarray) -> None:
+    def again(self) -> FixedPoint:
+        """Where another map begins that this one is close to, with what steps have taught if they have led here."""
+        solved, start = self.residual <= ROUGH_TOLERANCE, self.part(slice(None))
+        start.forget(~solved)
+        start.effort[solved] = 0.0
+        start.residual[:] = start.away[:] = np.inf
+        return start
+
+    def part(self, points: np.ndarray | slice) -> FixedPoint:
+        """Some of the points."""
+        return FixedPoint(*(getattr(self, name.name)[points].copy() for name in fields(self)))
+
+    def take(self, where: np.ndarray, x: np.ndarray, residual: np.ndarray, away: np.ndarray) -> None:
+        """Go to x at points `where`."""
+        self.x[where], self.residual[where], self.away[where] = x[where], residual[where], away[where]
+
+    def learn(self, where: np.ndarray, move: np.ndarray, change: np.ndarray) -> None:
         """The newest pair of points `where`, in place of their oldest."""
         for kept, new in ((self.moves, move), (self.changes, change)):
             kept[where, 1:] = kept[where, :-1]
@@ -73,48 +101,6 @@ def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a * b).sum(axis=-2)
 
 
-ROUGH_TOLERANCE = 1e-9  # residual at which a search for what others start from ends
-_WORSE = 5.0  # growth of the residual that discredits the past
-_DIFFERENCE = 1e-6  # step of the finite differences in Newton's method
-_HALVINGS = 5
-
-
-@dataclass
-class FixedPoint:
-    """Where each point stands: x, its residual there, how far the fixed point is by the look of the next step, how many
-    evaluations it took of this map and of those that led to where it began, and what they taught."""
-
-    x: np.ndarray  # [B, n]
-    secants: Secants
-    residual: np.ndarray = field(init=False)  # [B]
-    away: np.ndarray = field(init=False)  # [B]
-    evaluations: np.ndarray = field(init=False)  # [B]
-    effort: np.ndarray = field(init=False)  # [B], array elements that were spent since it was last solved
-
-    def __post_init__(self) -> None:
-        self.residual, self.away = np.full((2, len(self.x)), np.inf)
-        self.evaluations, self.effort = np.zeros((2, len(self.x)))
-
-    def again(self) -> FixedPoint:
-        """Where another map begins that this one is close to, with what steps have taught if they have led here."""
-        start = FixedPoint(self.x.copy(), self.secants.part(slice(None)))
-        solved = self.residual <= ROUGH_TOLERANCE
-        start.secants.forget(~solved)
-        start.evaluations, start.effort = self.evaluations.copy(), np.where(solved, 0.0, self.effort)
-        return start
-
-    def part(self, points: np.ndarray) -> FixedPoint:
-        """Some of the points."""
-        part = FixedPoint(self.x[points], self.secants.part(points))
-        part.residual, part.away = self.residual[points], self.away[points]
-        part.evaluations, part.effort = self.evaluations[points], self.effort[points]
-        return part
-
-    def take(self, where: np.ndarray, x: np.ndarray, residual: np.ndarray, away: np.ndarray) -> None:
-        """Go to x at points `where`."""
-        self.x[where], self.residual[where], self.away[where] = x[where], residual[where], away[where]
-
-
 @dataclass(frozen=True)
 class Search:
     """What is looked for: x = map(x), and how hard."""
@@ -149,18 +135,18 @@ def anderson(search: Search, found: FixedPoint, steps: int) -> None:
     step that leads back, against the plain one, is not taken: the mean of a hinge whose force was nearly the same over
     several steps went to -100 and stayed there.
     """
-    x, secants = found.x.copy(), found.secants
+    x = found.x.copy()
     active = found.residual > search.tolerance
     last_x = last_f = None
     for _ in range(steps if active.any() else 0):
         sizes = search.sizes(x)
         f, residual = search.residual(found, x, active, sizes)
         if last_x is not None:
-            secants.add(active, x - last_x, f - last_f)
+            found.learn(active, x - last_x, f - last_f)
         broken = np.isinf(residual)
-        secants.forget(active & (broken | (residual > _WORSE * np.minimum(residual, found.residual))))
+        found.forget(active & (broken | (residual > _WORSE * np.minimum(residual, found.residual))))
         size = 1.0 + np.abs(x)
-        move = f - secants.correction(f, size)
+        move = f - found.correction(f, size)
         # where f hardly changes along a step, its small changes may say that it vanishes far away, on the wrong side
         back = (move * f / size**2).sum(axis=-1, keepdims=True) < 0.0
         move = np.where(back, f, move)
