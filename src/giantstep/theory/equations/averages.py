@@ -1,7 +1,7 @@
 """Averages over κ of functions times products of the features' coefficients, of which all equations are made.
 
 All arrays are [U, A, ...]: U first layers, each with A settings of the readout; N nodes in κ come last. A
-average is one matrix product with a table that is made once per rule.
+average is one matrix product with a table that is made once per rule, when it is first asked for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from ..symmetric import TINY, packing, product, triangle, upper_triangle
 
 # |κ|² that a millionth of all inputs exceeds, by the number of directions: scipy.special.chdtri(directions, 1e-6)
 _RARE = {1: 23.928126976934827, 2: 27.631021115928547, 3: 30.664849706213598, 4: 33.37684158171984}
+
+
+Average = Callable[[np.ndarray], np.ndarray]
+"""From f [U, A, N] to averages [U, A, ...] over κ."""
 
 
 class Averages:
@@ -39,22 +43,45 @@ class Averages:
         """Weighted functions of κ [U, X, N] as the right factor of a matrix product, [U, N, X]."""
         return np.ascontiguousarray(np.swapaxes(self._weights * functions, -1, -2))
 
-    @cached_property
-    def _phi(self) -> np.ndarray:
-        return self.table(self.phi)
+    def _against(self, functions: np.ndarray) -> Average:
+        """Averages against functions of κ, [U, X, N]."""
+        table = self.table(functions)
+        return lambda f: f @ table
+
+    def _against_products(self, functions: np.ndarray) -> Average:
+        """Averages against their products, as symmetric matrices."""
+        rows, cols = upper_triangle(functions.shape[1])
+        table = self.table(functions[:, rows] * functions[:, cols])
+        return lambda f: symmetric(f @ table, functions.shape[1])
 
     @cached_property
-    def _means(self) -> np.ndarray:
-        return self.table(self.means)
+    def hats(self) -> Average:
+        """E[φ f], [U, A, P]."""
+        return self._against(self.phi)
 
     @cached_property
-    def _mu1(self) -> np.ndarray:
-        return self.table(self.mu1)
+    def squares(self) -> Average:
+        """E[φ φᵀ f], [U, A, P, P]."""
+        return self._against_products(self.phi)
 
     @cached_property
-    def _phi_pairs(self) -> np.ndarray:
-        rows, cols = upper_triangle(self.phi.shape[1])
-        return self.table(self.phi[:, rows] * self.phi[:, cols])
+    def on_means(self) -> Average:
+        """E[g f], [U, A, means·K]."""
+        return self._against(self.means)
+
+    @cached_property
+    def mean_pairs(self) -> Average:
+        """E[g gᵀ f], [U, A, means·K, means·K]."""
+        return self._against_products(self.means)
+
+    @cached_property
+    def tilts(self) -> Average:
+        """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
+        return self._against_products(self.dmu0)
+
+    def on_mu1(self, f: np.ndarray) -> np.ndarray:
+        """E[μ1 f_m] for several f [U, A, k, N] on one rule: [U, A, k, K]."""
+        return f @ self.table(self.mu1)[:, None]
 
     @cached_property
     def mean_products(self) -> np.ndarray:
@@ -62,42 +89,9 @@ class Averages:
         rows, cols = upper_triangle(self.means.shape[1])
         return self.means[:, rows] * self.means[:, cols]
 
-    @cached_property
-    def _mean_pairs(self) -> np.ndarray:
-        return self.table(self.mean_products)
-
-    @cached_property
-    def _tilts(self) -> np.ndarray:
-        pack = packing(self.dmu0.shape[1])
-        return self.table(self.dmu0[:, pack.rows] * self.dmu0[:, pack.cols])
-
     def mean(self, f: np.ndarray) -> np.ndarray:
         """E[f], [U, A]."""
-        return (f @ np.swapaxes(self._weights, -1, -2))[..., 0]
-
-    def hats(self, f: np.ndarray) -> np.ndarray:
-        """E[φ f], [U, A, P]."""
-        return f @ self._phi
-
-    def squares(self, f: np.ndarray) -> np.ndarray:
-        """E[φ φᵀ f], [U, A, P, P]."""
-        return symmetric(f @ self._phi_pairs, self.phi.shape[1])
-
-    def on_means(self, f: np.ndarray) -> np.ndarray:
-        """E[g f], [U, A, means·K]."""
-        return f @ self._means
-
-    def on_mu1(self, f: np.ndarray) -> np.ndarray:
-        """E[μ1 f_m] for several f [U, A, k, N] on one rule: [U, A, k, K]."""
-        return f @ self._mu1[:, None]
-
-    def mean_pairs(self, f: np.ndarray) -> np.ndarray:
-        """E[g gᵀ f], [U, A, means·K, means·K]."""
-        return symmetric(f @ self._mean_pairs, self.means.shape[1])
-
-    def tilts(self, f: np.ndarray) -> np.ndarray:
-        """E[∂μ0/∂c ∂μ0/∂cᵀ f], [U, A, K, K]."""
-        return packing(self.dmu0.shape[1]).matrix(f @ self._tilts)
+        return (f @ self._weights.swapaxes(-1, -2))[..., 0]
 
     def due_to_rare(
         self, error: np.ndarray, fit: np.ndarray, spread: Callable[[np.ndarray], np.ndarray]
