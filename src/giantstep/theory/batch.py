@@ -91,32 +91,9 @@ def batch_law(
 
     `shift` is added to the network's output, from which residuals are taken.
     """
-    before = not np.any(layer.gram)
-    return (_before if before else _after)(neurons, target, layer, noise, loss, points, shift)
-
-
-def idle_batch(neurons: Neurons, directions: int, points: int) -> list[BatchLaw]:
-    """A batch of pure noise, independent of the target: for a network that takes no step."""
-    moments, _ = at_rest(neurons.activation, neurons.biases)
-    finite = DerivativeMoments(*(np.where(np.isfinite(part), part, 0.0) for part in moments))  # times no step
-    e, weights = line_rule(points)
-    rows = np.concatenate([[1.0], np.zeros(directions), np.eye(directions)[np.triu_indices(directions)]])
-    return [
-        BatchLaw(e[None, nested(s)], rows[None, :, None] * w, finite)
-        for s, w in zip(STRIDES, weights, strict=True)
-    ]
-
-
-def _before(
-    neurons: Neurons,
-    target: Target,
-    layer: FirstLayer,
-    noise: np.ndarray,
-    loss: Loss,
-    points: int,
-    shift: float,
-) -> tuple[list[BatchLaw], float]:
-    """No spikes yet: e is a function of the label alone, and σ' has the same averages at every sample."""
+    if np.any(layer.gram):
+        return _after(neurons, target, layer, noise, loss, points, shift)
+    # no spikes yet: e is a function of the label alone, and σ' has the same averages at every sample
     moments, error = at_rest(neurons.activation, neurons.biases)
     output = neurons.output(moments).item() + shift
     levels, level = np.unique(noise, return_inverse=True)
@@ -129,6 +106,18 @@ def _before(
         )
         laws.append(BatchLaw(_residual(loss, y, output), weights, moments))
     return laws, error
+
+
+def idle_batch(neurons: Neurons, directions: int, points: int) -> list[BatchLaw]:
+    """A batch of pure noise, independent of the target: for a network that takes no step."""
+    moments, _ = at_rest(neurons.activation, neurons.biases)
+    finite = DerivativeMoments(*(np.where(np.isfinite(part), part, 0.0) for part in moments))  # times no step
+    e, weights = line_rule(points)
+    rows = np.concatenate([[1.0], np.zeros(directions), np.eye(directions)[np.triu_indices(directions)]])
+    return [
+        BatchLaw(e[None, nested(s)], rows[None, :, None] * w, finite)
+        for s, w in zip(STRIDES, weights, strict=True)
+    ]
 
 
 @lru_cache

@@ -28,6 +28,13 @@ _BLOCK = 1 << 15  # array elements in flight: they stay in cache, and calls cost
 _LARGE = 1 << 15  # those of one point, beyond which κ nodes are worked on one part after the other
 
 
+class Where(NamedTuple):
+    """Points on first layers `rows` [B], at some of the nodes in κ."""
+
+    rows: np.ndarray
+    nodes: slice
+
+
 class Scores(NamedTuple):
     """Averages given κ: F1 = E f, F2 = E f², G = E g [B, N]; Dy = E[y f] + P G [B, k, N] (only the label moves)."""
 
@@ -61,11 +68,11 @@ class Channel(ABC):
         return Training(*self._in_blocks(self._training, self.work(rows, *fields), rows, *fields))
 
     @abstractmethod
-    def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
+    def _scores(self, where: Where, *fields: np.ndarray) -> Scores:
         """At some κ, as are the fields but the noise."""
 
     @abstractmethod
-    def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training: ...
+    def _training(self, where: Where, *fields: np.ndarray) -> Training: ...
 
     def work(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         """Array elements that the averages of each point take, [B]."""
@@ -86,7 +93,8 @@ class Channel(ABC):
             parts.append(
                 [
                     compute(
-                        rows[start:end], at, *(field[..., at] if field.ndim > 1 else field for field in some)
+                        Where(rows[start:end], at),
+                        *(field[..., at] if field.ndim > 1 else field for field in some),
                     )
                     for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
                 ]
@@ -119,10 +127,10 @@ def precision(points: int, rarity: np.ndarray | float) -> np.ndarray:
     return np.maximum(np.log(10.0) * digits - np.atleast_2d(rarity), np.log(10.0) * _FEWEST_DIGITS)
 
 
-def some(values: np.ndarray, rows: np.ndarray, at: slice) -> np.ndarray:
-    """Values [U or 1, N or 1] of points on first layers `rows` at some κ."""
-    own = values[rows] if len(values) > 1 else values
-    return own[:, at] if own.shape[-1] > 1 else own
+def some(values: np.ndarray, where: Where) -> np.ndarray:
+    """Values [U or 1, N or 1] there."""
+    own = values[where.rows] if len(values) > 1 else values
+    return own[:, where.nodes] if own.shape[-1] > 1 else own
 
 
 def cut_rule(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ needs no cuts: the trapezoidal rule, whose error is known in advance, takes fewe
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ...gaussian import REACH, line_rule, ndtr
 from ...losses import Loss
 from ..labels import BinaryLaw
 from ..symmetric import TINY
-from .base import Channel, Scores, Training, cut_rule, precision, some
+from .base import Channel, Scores, Training, Where, cut_rule, precision, some
 
 _TINY = TINY**0.5
 _PIECE = (6, 8)  # points, and the nodes between bends of straight scores for these; as √points for others
@@ -37,50 +38,39 @@ class SignChannel(Channel):
         self._pieced = (bends + cuts + 3) * self.points
         self._precision = precision(points, rarity)
 
-    def _turns(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def _turns(self, where: Where, P: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Where labels change fast in λ, [B, N, cuts]."""
         return np.zeros((*q.shape, 0))
 
-    def _steepness(self, rows: np.ndarray, P: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """How many times faster than Φ(λ) the chance of a label changes with λ, [B, N]."""
-        share = np.minimum((P * P).sum(axis=1) / q, 1.0 - 1e-15)
-        return np.sqrt(share / (1.0 - share))
-
-    def _intervals(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def _intervals(self, where: Where, P: np.ndarray, q: np.ndarray) -> np.ndarray:
         """How many intervals of the trapezoidal rule resolve each point at all κ, [B]; ∞ for a score that bends."""
         if not self.loss.strip:
-            return np.full(len(rows), np.inf)
+            return np.full(len(where.rows), np.inf)
         free = _INSIDE * self.loss.strip / np.sqrt(q)
-        growth = 1.0 + self._steepness(rows, P, q) ** 2
-        nats = some(self._precision, rows, at)
+        # the chance of a label changes s times faster with λ than Φ(λ), s² = share/(1 - share)
+        growth = 1.0 / np.maximum(1.0 - (P * P).sum(axis=1) / q, 1e-15)  # 1 + s²
+        nats = some(self._precision, where)
         a = np.minimum(free, np.sqrt(2.0 * nats / growth))  # see `precision`
         return 2.0 * REACH * ((nats + 0.5 * a * a * growth) / (2.0 * np.pi * a)).max(axis=-1)
 
     def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         _, P, _, q, *_ = fields
-        nodes = np.minimum(self._intervals(rows, slice(None), P, q), self._pieced).astype(int)
+        nodes = np.minimum(self._intervals(Where(rows, slice(None)), P, q), self._pieced).astype(int)
         return nodes * (self.width // self._pieced)
 
     @abstractmethod
     def _labels(
-        self,
-        rows: np.ndarray,
-        at: slice,
-        P: np.ndarray,
-        q: np.ndarray,
-        z: np.ndarray,
-        w: np.ndarray,
-        clean: bool = False,
+        self, where: Where, P: np.ndarray, q: np.ndarray, z: np.ndarray, w: np.ndarray, clean: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """w·P(Y = 1 | λ) at nodes λ = z [B, N, nodes], and how it follows y_m, [B, k, N, nodes].
 
         The latter makes averages of y_m f that leave out what the field itself owes to y_m: only the label moves.
         """
 
-    def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
+    def _scores(self, where: Where, *fields: np.ndarray) -> Scores:
         M, P, V, q, _ = fields
-        z, w, omega = self._nodes(rows, at, M, P, V, q, ())
-        up, tilts = self._labels(rows, at, P, q, z, w)
+        z, w, omega = self._nodes(where, fields)
+        up, tilts = self._labels(where, P, q, z, w)
         F1, F2, G = (np.zeros_like(M) for _ in range(3))
         Dy = np.zeros_like(P)
         for y, chance, side in ((1.0, up, 1.0), (-1.0, w - up, -1.0)):
@@ -91,10 +81,10 @@ class SignChannel(Channel):
             Dy += side * np.einsum("bknz,bnz->bkn", tilts, f)
         return Scores(F1, F2, G, Dy)
 
-    def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training:
+    def _training(self, where: Where, *fields: np.ndarray) -> Training:
         M, P, V, q, _ = fields
-        z, w, omega = self._nodes(rows, at, M, P, V, q, ())
-        up, _ = self._labels(rows, at, P, q, z, w)
+        z, w, omega = self._nodes(where, fields)
+        up, _ = self._labels(where, P, q, z, w)
         loss, error = np.zeros_like(M), np.zeros_like(M)
         for y, chance in ((1.0, up), (-1.0, w - up)):
             fitted = omega + V[..., None] * self.loss.score(y, omega, V[..., None]).f
@@ -102,21 +92,19 @@ class SignChannel(Channel):
             error += _dot(chance, (y - fitted) ** 2)
         return Training(loss, error)
 
-    def wrong(
-        self, rows: np.ndarray, M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def wrong(self, rows: np.ndarray, *fields: np.ndarray) -> tuple[np.ndarray, ...]:
         """Shares of wrong signs given κ, [B, N]: on training labels, and of the field itself on clean labels.
 
-        A fitted output has the sign of y unless the field is beyond the point where the loss leaves it at 0.
+        Fields are M, P, V and q. A fitted output has the sign of y unless the field is beyond the point where the loss
+        leaves it at 0.
         """
-        fields = rows, M, P, V, q
-        return self._in_blocks(self._wrong, self.work(*fields), *fields)  # type: ignore[return-value]
+        return self._in_blocks(self._wrong, self.work(rows, *fields), rows, *fields)
 
-    def _wrong(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        M, P, V, q = fields
+    def _wrong(self, where: Where, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        _, P, V, q = fields
         zero, edges = np.zeros_like(V), self._edges(V)
-        z, w, omega = self._nodes(rows, at, M, P, V, q, (zero, *edges), bends=False)
-        up, up_clean = (self._labels(rows, at, P, q, z, w, clean)[0] for clean in (False, True))
+        z, w, omega = self._nodes(where, fields, (zero, *edges), bends=False)
+        up, up_clean = (self._labels(where, P, q, z, w, clean)[0] for clean in (False, True))
         train, test = zero.copy(), zero.copy()
         for y, edge, chance, clean in ((1.0, edges[0], up, up_clean), (-1.0, edges[1], w - up, w - up_clean)):
             train += _dot(chance, (y * (omega - edge[..., None]) < 0.0).astype(float))
@@ -129,26 +117,19 @@ class SignChannel(Channel):
         return V * self.loss.derivative(zero + 1.0, zero), V * self.loss.derivative(zero - 1.0, zero)
 
     def _nodes(
-        self,
-        rows: np.ndarray,
-        at: slice,
-        M: np.ndarray,
-        P: np.ndarray,
-        V: np.ndarray,
-        q: np.ndarray,
-        more: tuple[np.ndarray, ...],
-        bends: bool = True,
+        self, where: Where, fields: Sequence[np.ndarray], more: Sequence[np.ndarray] = (), bends: bool = True
     ) -> tuple[np.ndarray, ...]:
         """λ and weights, [B, N, nodes] or the same for all, and ω."""
+        M, P, V, q = fields[:4]
         root = np.sqrt(q)
-        intervals = self._intervals(rows, at, P, q).max() if bends else np.inf
+        intervals = self._intervals(where, P, q).max() if bends else np.inf
         if intervals < self._pieced:
             z, (w, *_) = line_rule(_MULTIPLE * int(np.ceil(intervals / _MULTIPLE)), REACH)
             return z[None, None], w[None, None], M[..., None] + root[..., None] * z
         cuts = [self.loss.breaks(y, V) for y in (-1.0, 1.0)] if bends else []
         edges = np.concatenate([*cuts, *(cut[..., None] for cut in more)], axis=-1)
         edges = (edges - M[..., None]) / root[..., None]
-        z, w = cut_rule(np.concatenate([edges, self._turns(rows, at, P, q)], axis=-1), self.points)
+        z, w = cut_rule(np.concatenate([edges, self._turns(where, P, q)], axis=-1), self.points)
         return z, w, M[..., None] + root[..., None] * z
 
 
@@ -168,32 +149,25 @@ class BinaryChannel(SignChannel):
         self.law, self.nodes, self.width = law, centre.shape[-1], self._pieced
         self._centre, self._rho = centre[:, 0], rho[:, :1]
 
-    def _turns(self, rows: np.ndarray, at: slice, P: np.ndarray, q: np.ndarray) -> np.ndarray:
-        reach = self._rho[rows] * _share(P[:, 0], q)
+    def _turns(self, where: Where, P: np.ndarray, q: np.ndarray) -> np.ndarray:
+        reach = self._rho[where.rows] * _share(P[:, 0], q)
         reach = np.where(np.abs(reach) < _TINY, _TINY, reach)
-        return (np.array(self.law.cuts, dtype=float) - self._centre[rows, at][..., None]) / reach[..., None]
+        return (np.array(self.law.cuts, dtype=float) - self._centre[where][..., None]) / reach[..., None]
 
     def _labels(
-        self,
-        rows: np.ndarray,
-        at: slice,
-        P: np.ndarray,
-        q: np.ndarray,
-        z: np.ndarray,
-        w: np.ndarray,
-        clean: bool = False,
+        self, where: Where, P: np.ndarray, q: np.ndarray, z: np.ndarray, w: np.ndarray, clean: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        rho, share = self._rho[rows], _share(P[:, 0], q)
-        mean = self._centre[rows, at][..., None] + (rho * share)[..., None] * z
+        rho, share = self._rho[where.rows], _share(P[:, 0], q)
+        mean = self._centre[where][..., None] + (rho * share)[..., None] * z
         law = self.law.clean if clean else self.law
         up, slope = law.chance(mean, (rho**2 * (1.0 - share**2))[..., None])
         slope *= rho[..., None] * w
         return up * w, slope[:, None]
 
-    def _wrong(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _wrong(self, where: Where, *fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         M, P, V, q = fields
-        zero, root, rho = np.zeros_like(V), np.sqrt(q), self._rho[rows]
-        target = self._centre[rows, at], rho**2, rho * _share(P[:, 0], q)
+        zero, root, rho = np.zeros_like(V), np.sqrt(q), self._rho[where.rows]
+        target = self._centre[where], rho**2, rho * _share(P[:, 0], q)
 
         def wrong(law: BinaryLaw, up: np.ndarray, down: np.ndarray) -> np.ndarray:
             """P(Y = +1, ω < up) + P(Y = -1, ω > down)."""

@@ -15,7 +15,7 @@ from ..labels.mehler import LabelSeries, hermite
 from ..labels.multi_index import SeveralDirections
 from ..layer import Frame
 from ..symmetric import indices
-from .base import fineness, some
+from .base import Where, fineness, some
 from .binary import SignChannel
 
 # the law of n·y is kept on a line, in so many pieces at least and at most, with so many nodes in each
@@ -60,56 +60,35 @@ class JointBinaryChannel(SignChannel):
         """All (κ, y) that matter."""
         return significant(*self._nodes_of)
 
-    def _degree(self, rows: np.ndarray, at: slice, share: np.ndarray) -> int:
+    def _degree(self, where: Where, share: np.ndarray) -> int:
         """Degree at which the series may end at all points: what is left of it is less than share^degree."""
-        nats = np.maximum(self._nats - some(self._rarity, rows, at), np.log(10.0) * _FEWEST_DIGITS)
+        nats = np.maximum(self._nats - some(self._rarity, where), np.log(10.0) * _FEWEST_DIGITS)
         degree = float((nats / -np.log(np.clip(share, *_SHARES))).max())
         return _DEGREES * ceil(degree / _DEGREES)
 
     def _labels(
-        self,
-        rows: np.ndarray,
-        at: slice,
-        P: np.ndarray,
-        q: np.ndarray,
-        z: np.ndarray,
-        w: np.ndarray,
-        clean: bool = False,
+        self, where: Where, P: np.ndarray, q: np.ndarray, z: np.ndarray, w: np.ndarray, clean: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         n, share = _along(P, q)
-        degree = self._degree(rows, at, share)
-        find = self._by_series if degree <= self._longest else self._by_nodes
-        mean, tilts = find(rows, at, n, share, z, w, clean, degree)
+        degree = self._degree(where, share)
+        if self._series is not None and degree <= self._longest:
+            terms = self._series.at(*where, share[:, None] * n, degree, clean)
+            mean, *along = np.moveaxis(terms @ np.moveaxis(hermite(z, degree), 0, 2), 2, 0) * w
+            tilts = np.stack(along, axis=1)
+        else:
+            mean, tilts = self._by_nodes(where, n, share, z, w, clean)
         return 0.5 * (w + mean), 0.5 * tilts
-
-    def _by_series(
-        self,
-        rows: np.ndarray,
-        at: slice,
-        n: np.ndarray,
-        share: np.ndarray,
-        z: np.ndarray,
-        w: np.ndarray,
-        clean: bool,
-        degree: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        assert self._series is not None
-        terms = self._series.at(rows, at, share[:, None] * n, degree, clean)
-        known = np.moveaxis(terms @ np.moveaxis(hermite(z, degree), 0, 2), 2, 0) * w
-        return known[0], np.moveaxis(known[1:], 0, 1)
 
     def _by_nodes(
         self,
-        rows: np.ndarray,
-        at: slice,
+        where: Where,
         n: np.ndarray,
         share: np.ndarray,
         z: np.ndarray,
         w: np.ndarray,
         clean: bool,
-        degree: int,
     ) -> tuple[np.ndarray, np.ndarray]:
-        s, laws = self._on_line(rows, at, n, share, clean)  # [I] and [B, N, 1 + k, I]
+        s, laws = self._on_line(where, n, share, clean)  # [I] and [B, N, 1 + k, I]
         left = np.sqrt(1.0 - share**2)[..., None]
         # the density of λ around s_i over that of N(0, 1), which is in w
         kernel = (share[..., None] * z / left)[..., None] - (s / left)[..., None, :]
@@ -124,10 +103,10 @@ class JointBinaryChannel(SignChannel):
         return mean, np.stack(along, axis=1) + (share[:, None] * n)[..., None] * bend[:, None]
 
     def _on_line(
-        self, rows: np.ndarray, at: slice, n: np.ndarray, share: np.ndarray, clean: bool
+        self, where: Where, n: np.ndarray, share: np.ndarray, clean: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Nodes s, and weights for averages with η and y_m η on them."""
-        nodes, (B, k, N) = self._pairs.at(rows, at), n.shape
+        nodes, (B, k, N) = self._pairs.at(*where), n.shape
         blur = float((np.sqrt(1.0 - share**2) / np.maximum(share, _SHARES[0])).min())
         width = _WIDTH * blur * _USUAL / self.points
         pieces = int(np.clip(np.ceil(2.0 * REACH / width), *_PIECES))

@@ -28,7 +28,7 @@ from ..labels.conditional_nodes import Nodes, significant
 from ..labels.multi_index import SeveralDirections
 from ..layer import Frame
 from ..symmetric import TINY
-from .base import Channel, Scores, Training, cut_rule, fineness, precision, some
+from .base import Channel, Scores, Training, Where, cut_rule, fineness, precision, some
 
 _UNBOUNDED = 1e100  # stands for an infinite bound: its tail has no mass, and no product with it overflows
 # width of a window in standard deviations under which so many nodes resolve it
@@ -110,11 +110,11 @@ class ResidualChannel(Channel):
         self._inner = 1 if loss.line else (loss.breaks(0.0, np.ones(1)).shape[-1] + 3) * points
 
     @abstractmethod
-    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
+    def _nodes(self, where: Where, *fields: np.ndarray) -> Nodes:
         """What resolves some points at some κ."""
 
-    def _scores(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Scores:
-        nodes, b, scale, V = self._residuals(rows, at, *fields)
+    def _scores(self, where: Where, *fields: np.ndarray) -> Scores:
+        nodes, b, scale, V = self._residuals(where, *fields)
         if self.loss.line:
             f, f2, g = Window(self.loss.line, b, scale, V).scores()
         else:
@@ -125,8 +125,8 @@ class ResidualChannel(Channel):
         along = np.stack([nodes.average(f * y) for y in np.moveaxis(nodes.y, 1, 0)], axis=1)
         return Scores(F1, F2, G, along + fields[1] * G[:, None])
 
-    def _training(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Training:
-        nodes, b, scale, V = self._residuals(rows, at, *fields)
+    def _training(self, where: Where, *fields: np.ndarray) -> Training:
+        nodes, b, scale, V = self._residuals(where, *fields)
         if self.loss.line:
             loss, error = Window(self.loss.line, b, scale, V).training()
         else:
@@ -138,11 +138,11 @@ class ResidualChannel(Channel):
         return Training(nodes.average(loss), nodes.average(error))
 
     def _residuals(
-        self, rows: np.ndarray, at: slice, *fields: np.ndarray
+        self, where: Where, *fields: np.ndarray
     ) -> tuple[Nodes, np.ndarray, np.ndarray, np.ndarray]:
         """Nodes, mean and standard deviation of s there, and V, all [B, Q] at some κ."""
         M, P, V, _, _ = fields
-        nodes = self._nodes(rows, at, *fields).at(rows, at)
+        nodes = self._nodes(where, *fields).at(*where)
         scale = np.sqrt(residual_variance(*fields))
         M, scale, V = (np.repeat(a, nodes.counts, axis=-1) for a in (M, scale, V))
         b = nodes.mean - M
@@ -167,7 +167,7 @@ class JointRealChannel(ResidualChannel):
         self._pairs = significant(law, frame, kappa, count, _FINER[law.directions] * finer)
         self.width = self._pairs.width * self._inner
 
-    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
+    def _nodes(self, where: Where, *fields: np.ndarray) -> Nodes:
         return self._pairs
 
 
@@ -217,23 +217,23 @@ class RealChannel(ResidualChannel):
         counts = np.maximum(self._precision[..., None] - 0.5 * y * y, 0.0)
         return (np.sqrt(counts) * np.abs(slope)).max(axis=-1)
 
-    def _intervals(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> np.ndarray:
+    def _intervals(self, where: Where, *fields: np.ndarray) -> np.ndarray:
         """Of the trapezoidal rule in y, [B]: see `precision`. Averages over s change within its standard deviation."""
-        nats = some(self._precision, rows, at)
+        nats = some(self._precision, where)
         along = np.sqrt(nats) * np.abs(fields[1][:, 0])
-        steep = (self._steepness[rows, at] + along) ** 2 / residual_variance(*fields)
+        steep = (self._steepness[where] + along) ** 2 / residual_variance(*fields)
         intervals = 2.0 * self._reach * np.sqrt((nats + steep) / (2.0 * np.pi**2)).max(axis=-1)
         return np.clip(intervals, self._fewest, self._most)
 
     def _widths(self, rows: np.ndarray, *fields: np.ndarray) -> np.ndarray:
         if self._target.breakpoints:
             return super()._widths(rows, *fields)
-        return (self._inner * self._intervals(rows, slice(None), *fields)).astype(int)
+        return (self._inner * self._intervals(Where(rows, slice(None)), *fields)).astype(int)
 
-    def _nodes(self, rows: np.ndarray, at: slice, *fields: np.ndarray) -> Nodes:
+    def _nodes(self, where: Where, *fields: np.ndarray) -> Nodes:
         if self._target.breakpoints:
             return self._rule(0)
-        return self._rule(quarterable(round_up(self._intervals(rows, at, *fields).max())))
+        return self._rule(quarterable(round_up(self._intervals(where, *fields).max())))
 
     def _rule(self, intervals: int) -> Nodes:
         """That of so many intervals along y (rounded up, so that there are not too many rules), or between the target's
