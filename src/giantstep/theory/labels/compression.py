@@ -78,9 +78,9 @@ def monomials(count: int) -> list[tuple[int, ...]]:
     return [(), *((j,) for j in range(count)), *pairs(count)]
 
 
-def with_monomials(v: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """w·(1, v_j, v_j v_l) for variables v [m, ...] and weights w [...]: [rows, ...]."""
-    return np.stack([prod((v[j] for j in which), start=w) for which in monomials(len(v))])
+def with_monomials(v: np.ndarray, w: np.ndarray, rows: int | None = None) -> np.ndarray:
+    """w·(1, v_j, v_j v_l) for variables v [m, ...] and weights w [...], or the first few of these: [rows, ...]."""
+    return np.stack([prod((v[j] for j in which), start=w) for which in monomials(len(v))[:rows]])
 
 
 class LabelNodes:

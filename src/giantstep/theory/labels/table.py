@@ -21,7 +21,6 @@ from ..rule import Rule
 from ..shifted_moments import tabulated
 from ..symmetric import TINY
 from .compression import (
-    LabelNodes,
     compress_law,
     label_nodes,
     monomials,
@@ -56,6 +55,8 @@ def refinement(points: int, directions: int) -> int:
 
 
 Compute = Callable[[list[np.ndarray], np.ndarray, np.ndarray], np.ndarray]
+Summed = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""From labels E[Y | z] [...], weights [rows, ...] and which law each belongs to, to sums [laws, rows, ...]."""
 
 
 class ConditionalTable:
@@ -114,16 +115,6 @@ class ConditionalTable:
             self._tables[key] = table
         return table
 
-    def moments(self, law: SeveralDirections, coarser: int, finer: int) -> np.ndarray:
-        """E[Y | u], E[v_j Y | u] and E[Y² | u], [n_1, ..., n_met, 2 + unmet]."""
-
-        def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:
-            y = w * law.mean(*z)
-            first, second = y.sum(axis=-1), (w * law.square(*z)).sum(axis=-1)
-            return np.concatenate([first[:, None], np.einsum("pj,pvj->pv", y, v), second[:, None]], axis=-1)
-
-        return self.table("moments" if law == self.law else "clean", compute, coarser, finer)
-
     def onto(
         self,
         m: int,
@@ -167,6 +158,14 @@ def _powers(y: np.ndarray) -> np.ndarray:
     return np.stack([np.ones_like(y), y, y * y])
 
 
+def _first_two(mean: np.ndarray, rows: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """E Y and E Y² of real labels, for laws one after the other: [laws, rows, 2]."""
+    starts = np.flatnonzero(np.diff(np.broadcast_to(which, mean.shape).reshape(-1), prepend=-1))
+    powers = np.stack([mean, mean * mean]).reshape(2, -1)
+    sums = np.add.reduceat(rows.reshape(len(rows), 1, -1) * powers, starts, axis=-1)
+    return np.moveaxis(sums, -1, 0)
+
+
 class TableOnRule:
     """Labels of U first layers, turned alike, at the nodes of a rule in κ."""
 
@@ -181,76 +180,59 @@ class TableOnRule:
 
     def moments(self, law: SeveralDirections, stride: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """E Y [U, N], E[y_m Y] [U, k, N] and E Y² given κ of this law, or of its clean one."""
-        if self._table.oblique:
-            moments = self._moments_at_nodes(law, stride)
-        elif self._table.met == 1:
-            moments = self._moments_on_line(law, stride)
-        else:
-            moments = self._moments_in_space(law, stride)
-        mean, *along, square = moments
-        return mean, np.stack(along, axis=1), square
+        one_spike = self._table.met == 1 and not self._table.oblique
+        k, find = law.directions, self._on_line if one_spike else self._weights
+        first, second = np.moveaxis(find(law, _first_two, stride, 1 + k), -1, 0)  # [U, N, 1 + k]
+        square = np.ones_like(second[..., 0]) if law.binary else second[..., 0]
+        return first[..., 0], first[..., 1:].swapaxes(-1, -2), square
 
-    def _moments_on_line(self, law: SeveralDirections, stride: int) -> np.ndarray:
-        """[2 + k, U, N] where one direction meets a spike: they depend on γκ and ρ² alone, so that many first layers
-        share a table of them. (200 of them take ten times longer one by one.)"""
-        coarser = STRIDES.index(stride)
-        table = self._table.moments(law, coarser, self._finer)
+    def _on_line(self, law: SeveralDirections, summed: Summed, stride: int, rows: int) -> np.ndarray:
+        """Where one direction meets a spike they depend on γκ and ρ² alone, so that many first layers share a table of
+        them. (200 of them take ten times longer one by one.)"""
+        table = self._tabulated(law, summed, stride)
 
         def averages(centre: np.ndarray, variance: np.ndarray) -> np.ndarray:
-            onto = self._table.onto(0, centre, np.sqrt(variance), coarser, self._finer, _powers)
-            mean, *rest = (onto[0] @ table).T
-            return np.stack([mean, onto[1] @ table[:, 0], *rest])
+            place = 0, centre, np.sqrt(variance), STRIDES.index(stride), self._finer
+            one, y, _ = self._table.onto(*place, _powers)
+            plain = np.tensordot(one, table[:, : rows - 1], 1)  # of 1 and of the directions that meet none
+            return np.insert(plain, 1, y @ table[:, 0], axis=1).reshape(len(centre), -1).T
 
         centre, rho = self._frame.gamma[:, :1] * self._rule.axis(0, stride), self._frame.rho[:, :1]
-        return self._repeated(tabulated(averages, centre[:, None], rho**2)[:, :, 0], 2, stride)
-
-    def _moments_in_space(self, law: SeveralDirections, stride: int) -> list[np.ndarray]:
-        table = self._table.moments(law, STRIDES.index(stride), self._finer)
-        onto, met = self._onto(stride), self._table.met
-        none, *single = np.eye(met + 1, met, -1, dtype=int).tolist()
-        mean, *rest = np.moveaxis(self._contracted(table, onto, none, stride), -1, 0)
-        along = [self._contracted(table[..., :1], onto, powers, stride)[..., 0] for powers in single]
-        return [mean, *along, *rest]
-
-    def _moments_at_nodes(self, law: SeveralDirections, stride: int) -> np.ndarray:
-        layers: list[list[np.ndarray]] = [[] for _ in self._frame.gamma]
-        for u, nodes in self._nodes(stride):
-            Y = nodes.mean if law == self._law else nodes.clean
-            square = np.ones_like(Y) if law.binary else Y * Y
-            values = (Y, *(Y * y for y in np.moveaxis(nodes.y, 1, 0)), square)
-            layers[u].append(np.stack([nodes.average(one) for one in values]))
-        return np.concatenate([np.concatenate(parts, axis=-1) for parts in layers], axis=1)
+        found = np.moveaxis(tabulated(averages, centre[:, None], rho**2)[:, :, 0], 0, -1)
+        return self._repeated(found.reshape(*found.shape[:2], rows, -1), 1, stride)
 
     def labels(self, noise: np.ndarray, stride: int) -> tuple[np.ndarray, np.ndarray]:
         """Labels [U, N, J] with noise [U], and weights [U, N, rows, J] for 1, y_m and y_m y_l."""
         nodes = label_nodes(self._law.size, STRIDES.index(stride), self._finer)
-        weights = self._weights_at_nodes if self._table.oblique else self._weights_by_tables
-        return nodes.with_noise(weights(nodes, stride), noise)
+        rows = len(monomials(self._law.directions))
+        return nodes.with_noise(self._weights(self._law, nodes.compress, stride, rows), noise)
 
-    def _weights_at_nodes(self, label_values: LabelNodes, stride: int) -> np.ndarray:
-        """[U, N, rows, J] from nodes over y at each κ."""
-        layers: list[list[np.ndarray]] = [[] for _ in self._frame.gamma]
-        for u, nodes in self._nodes(stride):
-            rows = with_monomials(nodes.y[0], nodes.w[0])
-            layers[u].append(label_values.compress(nodes.mean[0], rows, nodes.which))
-        return np.stack([np.concatenate(parts) for parts in layers])
-
-    def _weights_by_tables(self, label_values: LabelNodes, stride: int) -> np.ndarray:
-        """[U, N, rows, J] from tables over the directions that meet a spike.
-
-        y_i y_j is a product of powers of those that do, which are averaged over here, and a row of the table for the
-        others.
-        """
-        met = self._table.met
+    def _tabulated(self, law: SeveralDirections, summed: Summed, stride: int) -> np.ndarray:
+        """Sums over the directions that meet no spike, [n_1, ..., n_met, monomials of those, ...]."""
 
         def compute(z: list[np.ndarray], v: np.ndarray, w: np.ndarray) -> np.ndarray:
-            rows = with_monomials(np.moveaxis(v, 1, 0), w)
-            return label_values.compress(self._law.mean(*z), rows, np.arange(len(w))[:, None])
+            return summed(law.mean(*z), with_monomials(np.moveaxis(v, 1, 0), w), np.arange(len(w))[:, None])
 
-        table = self._table.table("law", compute, STRIDES.index(stride), self._finer)
-        onto, row = self._onto(stride), {which: at for at, which in enumerate(monomials(self._table.unmet))}
+        name = f"{summed.__name__}{' of clean labels' * (law != self._law)}"
+        return self._table.table(name, compute, STRIDES.index(stride), self._finer)
+
+    def _weights(self, law: SeveralDirections, summed: Summed, stride: int, rows: int) -> np.ndarray:
+        """[U, N, rows, ...] for 1, y_m and y_m y_l, or the first few of these: from tables over the directions that
+        meet a spike, or from nodes over y at each κ.
+
+        y_i y_j is a product of powers of those that meet a spike, which are averaged over here, and a row of the table
+        for the others.
+        """
+        if self._table.oblique:
+            layers: list[list[np.ndarray]] = [[] for _ in self._frame.gamma]
+            for u, nodes in self._nodes(stride):
+                Y = nodes.mean if law == self._law else nodes.clean
+                layers[u].append(summed(Y[0], with_monomials(nodes.y[0], nodes.w[0], rows), nodes.which))
+            return np.stack([np.concatenate(parts) for parts in layers])
+        met, table, onto = self._table.met, self._tabulated(law, summed, stride), self._onto(stride)
+        row = {which: at for at, which in enumerate(monomials(self._table.unmet))}
         weights: list[np.ndarray] = []
-        for which in monomials(self._law.directions):
+        for which in monomials(law.directions)[:rows]:
             outside = row[tuple(j - met for j in which if j >= met)]
             powers = [which.count(m) for m in range(met)]
             weights.append(self._contracted(table[..., outside, :], onto, powers, stride))
