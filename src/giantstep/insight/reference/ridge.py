@@ -17,7 +17,7 @@ from ...model.target import Target, as_target
 from ...runtime.progress import with_bar
 from ...theory.labels import SeveralDirections, binary_law, labels_of
 from ...theory.symmetric import TINY
-from .rules import bisected
+from .rules import slope_of, zeros
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -67,18 +67,23 @@ def ridge(
     target = as_target(target)
     refuse_inputs(target, "the error of ridge regression")
     grid = Grid({"alpha": alpha, "noise": target.noise} | ({} if lam is None else {"lam": lam}))
+    alpha, noise = (grid.over(name, grid.dims) for name in ("alpha", "noise"))
     at_zero, slope, floor = _kernel(kernel)
-    fit = _Fit(target, grid.over("alpha", grid.dims), grid.over("noise", grid.dims), intercept=at_zero > 0.0)
-    best = np.maximum(slope * fit.best_penalty() - floor, 0.0)
+    (h0, along, square), (c0, clean_along, clean_square) = _label_moments(target)
+    h = float(along[0] if len(along) == 1 else np.linalg.norm(along))
+    c = float(clean_along @ along) / (h or 1.0)
+    b = h0 if at_zero > 0.0 else 0.0
+    rest = square - 2.0 * b * h0 + b**2 - h**2 + noise**2  # noise to a linear method
+    best = np.maximum(slope * _best_penalty(h, c, rest, alpha) - floor, 0.0)
     penalty = best if lam is None else grid.over("lam", grid.dims)
-    m, q = fit.readout((penalty + floor) / slope)
-    variables = {"test_error": (grid.dims, fit.error(m, q)), "best_lam": (grid.dims, best)}
+    m, q = _readout(h, rest, alpha, (penalty + floor) / slope)
+    error = clean_square + b**2 - 2.0 * b * c0 - 2.0 * c * m + q
+    variables = {"test_error": (grid.dims, error), "best_lam": (grid.dims, best)}
     if (law := binary_law(target)) is not None:
         size, zero, one = np.sqrt(np.maximum(q, TINY)), np.zeros_like(m), np.ones_like(m)
-        end = -fit.b / size  # of the inputs, along w, whose sign is taken to be -1
-        missed = law.clean.up_below(end, zero, one, m / size)
-        right = law.clean.chance(zero, one)[0] - missed
-        variables["test_error_01"] = (grid.dims, missed + ndtr(-end) - right)
+        missed = law.clean.up_below(-b / size, zero, one, m / size)
+        wrong = 2.0 * missed + ndtr(b / size) - law.clean.chance(zero, one)[0]
+        variables["test_error_01"] = (grid.dims, wrong)
     attrs = provenance(
         "ridge", None, target, **({} if kernel is None else {"kernel": as_function(kernel).name})
     )
@@ -89,11 +94,8 @@ def _kernel(kernel: FunctionLike | None) -> tuple[float, float, float]:
     """f(0), f'(0) and f(1) - f(0) - f'(0)."""
     if kernel is None:
         return 1.0, 1.0, 0.0
-    from scipy.differentiate import derivative
-
     f = as_function(kernel)
-    slope = float(f.derivative(0.0) if f.has_derivative else derivative(f, 0.0).df)
-    start, end = float(f(0.0)), float(f(1.0))
+    start, end, slope = float(f(0.0)), float(f(1.0)), slope_of(f, np.zeros(1)).item()
     floor = end - start - slope
     if not (start >= 0.0 and slope > 0.0 and floor >= -1e-12 * end):
         raise ParameterError(
@@ -103,58 +105,45 @@ def _kernel(kernel: FunctionLike | None) -> tuple[float, float, float]:
     return start, slope, max(floor, 0.0)
 
 
-class _Fit:
-    """Ridge regression on labels Y at every point of a grid; errors are against the noiseless target."""
-
-    def __init__(self, target: Target, alpha: np.ndarray, noise: np.ndarray, intercept: bool):
-        self.alpha = np.asarray(alpha, float)
-        (h0, along, square), (c0, clean_along, self.square) = _label_moments(target)
-        self.h1 = float(along[0] if len(along) == 1 else np.linalg.norm(along))
-        self.c1 = float(clean_along @ along) / (self.h1 or 1.0)
-        self.b = h0 if intercept else 0.0
-        self.rest = square - 2.0 * self.b * h0 + self.b**2 - self.h1**2 + noise**2  # noise to a linear method
-        self.square += self.b**2 - 2.0 * self.b * c0
-
-    def readout(self, penalty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """w·θ/d and |w|²/d."""
-        alpha, h = self.alpha, self.h1
-        with np.errstate(divide="ignore", invalid="ignore"):
-            r = 2.0 / (penalty + alpha + 1.0 + np.sqrt((penalty + alpha - 1.0) ** 2 + 4.0 * penalty))
-            r = np.where(np.isinf(penalty), 0.0, r)  # V/(1 + V)
-            m, nu = h * alpha * r, alpha * r * r
-            q = np.where(nu < 1.0, (m * m + nu * (h * h - 2.0 * h * m + self.rest)) / (1.0 - nu), np.inf)
-        return m, q
-
-    def error(self, m: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Mean squared error against the noiseless target."""
-        return self.square - 2.0 * self.c1 * m + q
-
-    def best_penalty(self) -> np.ndarray:
-        """That of the smallest error, which falls with a = αV/(1 + V) up to a root of its derivative, a quartic.
-
-        It is s²/h1² where labels are the target plus noise.
-        """
-        h, c, alpha = self.h1, self.c1, self.alpha
-        if np.isclose(h, 0.0, atol=1e-14):  # of even targets
-            return np.full_like(alpha, np.inf)
-
-        def rises(a: np.ndarray) -> np.ndarray:
-            nu = a * a / alpha
-            linear = h * h + (h * h + self.rest) / alpha
-            return linear * a - h * h * nu * (3.0 - nu) > c * h * (1.0 - nu) ** 2
-
-        r = bisected(rises, np.zeros_like(alpha), np.minimum(alpha, 1.0)) / alpha
-        return (1.0 - r) * (1.0 / r - alpha)
+def _readout(
+    h: float, rest: np.ndarray, alpha: np.ndarray, penalty: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """w·θ/d and |w|²/d of labels with E[zY] = h, and with `rest` of their variance besides."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = 2.0 / (penalty + alpha + 1.0 + np.sqrt((penalty + alpha - 1.0) ** 2 + 4.0 * penalty))
+        r = np.where(np.isinf(penalty), 0.0, r)  # V/(1 + V)
+        m, nu = h * alpha * r, alpha * r * r
+        q = np.where(nu < 1.0, (m * m + nu * (h * h - 2.0 * h * m + rest)) / (1.0 - nu), np.inf)
+    return m, q
 
 
-def _label_moments(target: Target) -> list[tuple[float, np.ndarray, float]]:
+def _best_penalty(h: float, c: float, rest: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """That of the smallest error, which falls with a = αV/(1 + V) up to a root of its derivative, a quartic.
+
+    It is s²/h² where labels are the target plus noise, and c = h is its E[zY] too.
+    """
+    if np.isclose(h, 0.0, atol=1e-14):  # of even targets
+        return np.full_like(alpha, np.inf)
+
+    def derivative(a: np.ndarray, alpha: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        nu = a * a / alpha
+        linear = h * h + (h * h + rest) / alpha
+        return linear * a - h * h * nu * (3.0 - nu) - c * h * (1.0 - nu) ** 2
+
+    r = zeros(derivative, np.zeros_like(alpha), np.minimum(alpha, 1.0), alpha, rest) / alpha
+    return (1.0 - r) * (1.0 / r - alpha)
+
+
+def _label_moments(
+    target: Target,
+) -> tuple[tuple[float, np.ndarray, float], tuple[float, np.ndarray, float]]:
     """E Y, E[zY] [k] and E Y² of the labels, noise apart, and of the noiseless target."""
     law = labels_of(target)
     if isinstance(law, SeveralDirections):
-        return [law.moments(finer=1), law.clean.moments(finer=1)]
+        return law.moments(finer=1), law.clean.moments(finer=1)
     part, _ = moments(law.function)
-    found = [(float(part.mean), np.array([part.first]), float(part.square))]
-    if law.law is not None:
-        mean, slope = law.law.expectation(np.zeros(1), np.ones(1))
-        found.insert(0, (float(mean[0]), slope, 1.0))
-    return [found[0], found[-1]]
+    clean = float(part.mean), np.array([part.first]), float(part.square)
+    if law.law is None:
+        return clean, clean
+    mean, slope = law.law.expectation(np.zeros(1), np.ones(1))
+    return (float(mean[0]), slope, 1.0), clean

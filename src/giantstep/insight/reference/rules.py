@@ -1,23 +1,30 @@
-"""Quadrature, bisection and tables that all label laws share."""
+"""Quadrature, zeros and tables that all label laws share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from typing import TypeAlias
 
 import numpy as np
-from numpy.polynomial import Chebyshev, chebyshev
+from numpy.polynomial import Chebyshev
+from numpy.polynomial.chebyshev import chebvander
 
 from ...functions import Function
 from ...gaussian.cuts import panels
 
 REACH = 7.5  # standard deviations up to which Gaussian variables are integrated; the mass beyond is 6e-14
+ROUNDING = 1e-13  # of places and, relative to the largest, of values
 _PANEL, _NODES = 0.6, 16  # width of a panel in ω/√q, and its nodes; wider panels are off by 6e-9 for sin
 _NARROWEST = 0.7  # width of the panels next to a cut, over s
 _WAVE, _SLOW = 2.0, 9.0  # a panel's width times the function's bandwidth, beyond that of slow functions
 _FINEST, _STRIDES = 256, (8, 4, 2, 1)  # intervals between the places of a table, and every how many are used
+_TOLERANCE = 1e-9
 _LEAST = 1e-14  # of a function whose logarithm is tabulated
-_HALVINGS = 52  # down to rounding
+_SMALL = 1e-3  # q, or s, at which the powers of functions at 0 are read off
+
+Map: TypeAlias = np.ndarray | tuple[np.ndarray, np.ndarray]
+"""The law of z given ω along one direction, a matrix [z, ω], and its derivative in ω."""
 
 
 def divided(edges: np.ndarray, largest: np.ndarray) -> np.ndarray:
@@ -44,8 +51,7 @@ def cavity_rule(
         wave = _WAVE / finer / np.maximum(variation.bandwidth - _SLOW, 1.0)
         edges = np.append(variation.left, variation.right[-1])
         at.append(divided(edges, np.maximum(wave, 2.0 * narrow * root)) / root)
-    count = np.ceil(reach / panel)
-    wide = np.clip(panel * np.arange(-count, count + 1.0), -reach, reach)
+    wide = np.linspace(-reach, reach, 2 * int(np.ceil(reach / panel)) + 1)
     x, w = panels(np.concatenate(at), _NODES, wide)
     some = w > 0.0
     return root * x[some], w[some]
@@ -57,55 +63,80 @@ def blocks(size: int, *arrays: np.ndarray) -> Iterator[list[np.ndarray]]:
         yield [array[start : start + size] for array in arrays]
 
 
-def bisected(
-    beyond: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray, halvings: int = _HALVINGS
-) -> np.ndarray:
-    """The places [N] between `low` and `high` from which on `beyond` is true."""
-    for _ in range(halvings):
-        middle = 0.5 * (low + high)
-        passed = beyond(middle)
-        low, high = np.where(passed, low, middle), np.where(passed, middle, high)
-    return 0.5 * (low + high)
+def information(A: np.ndarray, maps: Sequence[Map], weights: np.ndarray) -> np.ndarray:
+    """Σ ∇Z ∇Zᵀ/Z [k, k] over labels and ω with weights [ω...], where A [y, z...] is the law of labels given z."""
+    Z, slopes = contracted(A, maps)
+    scaled = (slopes * np.sqrt(weights / np.maximum(Z, np.finfo(float).tiny))).reshape(len(maps), -1)
+    return scaled @ scaled.T
 
 
-def changes(
-    holds: Callable[[np.ndarray], np.ndarray], x: np.ndarray, halvings: int = _HALVINGS
-) -> np.ndarray:
+def contracted(A: np.ndarray, maps: Sequence[Map]) -> tuple[np.ndarray, np.ndarray]:
+    """A [y, z...] averaged over every z given ω [y, ω...], and its derivative along each ω [k, y, ω...].
+
+    There is a map for each direction.
+    """
+    slopes: list[np.ndarray] = []
+    for B, derivative in maps:
+        slopes = [np.tensordot(slope, B, (1, 0)) for slope in slopes] + [np.tensordot(A, derivative, (1, 0))]
+        A = np.tensordot(A, B, (1, 0))
+    return A, np.stack(slopes)
+
+
+def slope_of(function: Function, z: np.ndarray) -> np.ndarray:
+    """The derivative at z; of functions without one by differences between two breakpoints."""
+    if function.has_derivative:
+        return np.asarray(function.derivative(z), float)
+    from scipy.differentiate import derivative
+
+    points = np.array([-np.inf, *function.breakpoints, np.inf])
+    room = np.clip(0.5 * np.abs(z[..., None] - points).min(axis=-1), ROUNDING, 0.5)
+    return derivative(function, z, initial_step=room).df
+
+
+def zeros(f: Callable[..., np.ndarray], low: np.ndarray, high: np.ndarray, *args: np.ndarray) -> np.ndarray:
+    """Where f(x, *args) changes sign between `low` and `high`; NaN where it has one sign at both."""
+    from scipy.optimize.elementwise import find_root
+
+    return find_root(f, (low, high), args=args).x
+
+
+def changes(holds: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
     """The places between neighbours in x [N] where it changes whether `holds` is true."""
-    first = holds(x)
-    at = np.flatnonzero(first[1:] != first[:-1])
-    return bisected(lambda z: holds(z) != first[at], x[at], x[at + 1], halvings)
+    at = np.flatnonzero(np.diff(holds(x)))
+    return zeros(lambda z: holds(z) - 0.5, x[at], x[at + 1])
 
 
-def power_at_zero(f: Callable[[float], float], small: float) -> int:
+def power_at_zero(f: Callable[[float], float]) -> int:
     """The power of x with which f(x) ≥ 0 vanishes at 0; 1 where it is 0 all along."""
-    near, far = f(small), f(2.0 * small)
+    near, far = f(_SMALL), f(2.0 * _SMALL)
     return round(np.log2(far / near)) if min(near, far) > 0.0 else 1
 
 
 class Table:
     """A function f(s) = s^m (1 - s²)^j exp(series) of 0 ≤ s ≤ 1, with the same relative accuracy wherever it is.
 
-    The series is the first one whose last terms, the `relative_error`, are below `tolerance`.
+    The last terms of the series tell its relative error.
     """
 
-    def __init__(self, function: Callable[[float], float], powers: tuple[int, int], tolerance: float):
-        self.at_zero, self.at_one = powers
-        terms = np.zeros(1)
+    def __init__(self, function: Callable[[float], float], at_zero: int, at_one: int = 0):
+        self.at_zero, self.at_one = at_zero, at_one
 
         @cache
-        def smooth(number: int) -> float:
-            s = 0.5 + 0.5 * float(np.cos(np.pi * number / _FINEST))
+        def smooth(t: float) -> float:
+            s = 0.5 + 0.5 * t
             return np.log(max(function(s) / float(self._singular(s)), _LEAST))
 
-        for stride in _STRIDES:
-            number = np.arange(stride, _FINEST, stride)
-            matrix = chebyshev.chebvander(np.cos(np.pi * number / _FINEST), len(number) - 1)
-            terms = np.linalg.solve(matrix, [smooth(i) for i in number.tolist()])
-            self.relative_error = float(np.abs(terms[-3:]).max())
-            if self.relative_error < tolerance:
+        for (
+            stride
+        ) in _STRIDES:  # nodes without the ends: those of a coarser series are among those of a finer one
+            t = np.cos(np.pi * np.arange(stride, _FINEST, stride) / _FINEST)
+            terms = np.linalg.solve(chebvander(t, len(t) - 1), [smooth(x) for x in t.tolist()])
+            self.series, self.relative_error = (
+                Chebyshev(terms, domain=[0.0, 1.0]),
+                float(np.abs(terms[-3:]).max()),
+            )
+            if self.relative_error < _TOLERANCE:
                 break
-        self.series = Chebyshev(terms, domain=[0.0, 1.0])
         self.series_slope = self.series.deriv()
 
     def _singular(self, s: np.ndarray | float) -> np.ndarray:

@@ -19,16 +19,15 @@ from numpy.polynomial import Chebyshev
 from ...model.target import Target
 from ...theory.labels import binary_law
 from .channels import Levels, channel_of, unexplained
-from .rules import Table, bisected, changes, power_at_zero
+from .rules import ROUNDING, Table, changes, power_at_zero, zeros
 
-_TOLERANCE = 1e-9
 _NOTHING = 1e-10  # a share of variance that is 0 up to rounding
 _UNSEEN = 1e-8  # F(1) that is 0 up to quadrature
-_ROUNDING = 1e-13  # of s; added to F, whose smooth part is larger, so that its logarithm follows no noise
-_SMALL = 1e-3  # q, or s, from which on the powers of functions at 0 are read off
 _DROP = 1e-7  # of α(s), relative: smaller ones are rounding, not a hard phase
-_PROBES = (0.95, 0.7, 0.4, 0.25, 0.15, 0.03)  # s at which finer rules check those of the table
+_INSIDE = 1e-9  # share by which ends of the hard phase are avoided
+_PROBES = np.array([0.95, 0.7, 0.4, 0.25, 0.15, 0.03])  # s at which finer rules check those of the table
 _POINTS = 301  # values of s between which α(s) is monotone
+_INFINITE = 1e300
 _LARGEST = 1e12  # samples per dimension: where more are needed, no number is enough
 
 
@@ -37,20 +36,19 @@ class StateEvolution:
 
     def __init__(self, target: Target):
         law, channel = binary_law(target), channel_of(target)
-        power, order = power_at_zero(channel.revealed, _SMALL), 0
+        power, order = power_at_zero(channel.revealed), 0
         if channel.revealed(1.0) < _UNSEEN:
-            order = power_at_zero(lambda q: channel.revealed(np.sqrt(1.0 - q)), _SMALL)
+            order = power_at_zero(lambda q: channel.revealed(np.sqrt(1.0 - q)))
         self.exact = np.inf if power else 1.0 / channel.revealed(_NOTHING)
 
         def samples_at(s: float, finer: int = 1) -> float:
             q = (1.0 - s) * (1.0 + s)
-            return q / (channel.revealed(s, finer) + _ROUNDING * s**power * q**order)
+            # the smooth part of F is larger than rounding, so that its logarithm follows no noise
+            return q / (channel.revealed(s, finer) + ROUNDING * s**power * q**order)
 
-        usual, finer = (np.array([samples_at(s, rule) for s in _PROBES]) for rule in (1, 2))
-        of_rules = float(np.abs(finer / usual - 1.0).max())
-        powers = (-power, 1 - order)
-        self.samples_at = Table(samples_at, powers, max(_TOLERANCE, of_rules))
-        self.relative_error = self.samples_at.relative_error + of_rules
+        self.samples_at = Table(samples_at, -power, 1 - order)
+        moved = self.samples_at(_PROBES) / [samples_at(s, 2) for s in _PROBES] - 1.0
+        self.relative_error = self.samples_at.relative_error + float(np.abs(moved).max())
         self.area = Chebyshev.interpolate(
             lambda s: ((1.0 - s * s) / self.samples_at(s) - 1.0 / self.exact) / s,
             2 * len(self.samples_at.series),
@@ -58,21 +56,19 @@ class StateEvolution:
         ).integ(lbnd=1.0)
         self.signs = None if law is None else Levels.of_signs(law.clean)
         error = partial(unexplained, target.function) if self.signs is None else self.signs.error
-        self.error = Table(error, (power_at_zero(error, _SMALL), 0), _TOLERANCE)
+        self.error = Table(error, power_at_zero(error))
         self.thresholds = self._scan()
 
     def curve(self, alpha: np.ndarray, report: Callable[[float], None]) -> dict[str, np.ndarray]:
         """Overlaps, errors and the estimated relative error of the errors, for α [N]."""
-        passing, optimal, informed = self.fixed_points(alpha)
-        overlaps = {"overlap": passing, "optimal_overlap": optimal, "informed_overlap": informed}
-        columns = {name: (1.0 - s) * (1.0 + s) for name, s in overlaps.items()}
-        columns |= {"test_error": self.error(passing), "optimal_error": self.error(optimal)}
+        s = self.fixed_points(alpha)
+        names = ("overlap", "optimal_overlap", "informed_overlap")
+        columns = dict(zip(names, (1.0 - s) * (1.0 + s), strict=True))
+        columns |= {"test_error": self.error(s[0]), "optimal_error": self.error(s[1])}
         if self.signs is not None:
-            columns["test_error_01"] = np.array([self.signs.wrong_signs(s) for s in passing])
+            columns["test_error_01"] = np.array([self.signs.wrong_signs(one) for one in s[0]])
         report(1.0)
-        return columns | {
-            "quadrature_error": np.maximum(self.error_estimate(passing), self.error_estimate(optimal))
-        }
+        return columns | {"quadrature_error": self.error_estimate(s[:2]).max(axis=0)}
 
     def _scan(self) -> dict[str, float]:
         """α(s) on a grid from s = 1 to 0, with the extrema themselves; and its thresholds."""
@@ -85,8 +81,9 @@ class StateEvolution:
         weak, jump, transition = self.samples[0], np.nan, np.nan
         if hard.any():
             jump = self.samples[hard].max()
-            low, high = np.log([[later[hard].min()], [min(jump, _LARGEST)]])
-            transition = np.exp(bisected(self._jumped, low, high)).item()
+            ends = np.array([[later[hard].min()], [min(jump, _LARGEST)]]) * (1.0 - _INSIDE)
+            low, high = np.log(ends)
+            transition = np.exp(zeros(self._gain, low, high)).item()
         return {
             "alpha_weak": weak if weak < _LARGEST else np.inf,
             "alpha_amp": jump if jump < _LARGEST else np.nan,
@@ -94,11 +91,11 @@ class StateEvolution:
             "alpha_exact": self.exact,
         }
 
-    def _jumped(self, log_alpha: np.ndarray) -> np.ndarray:
-        """Whether the largest overlap has at least the free entropy of the smallest."""
+    def _gain(self, log_alpha: np.ndarray) -> np.ndarray:
+        """Free entropy of the largest overlap, less that of the smallest, from -1 to 1; -1 where they are one."""
         alpha = np.exp(log_alpha)
-        passing, _, informed = self.fixed_points(alpha)
-        return self.free_entropy(informed, alpha) >= self.free_entropy(passing, alpha)
+        passing, _, informed = self.free_entropy(self.fixed_points(alpha), alpha)
+        return np.where(informed == passing, -1.0, np.nan_to_num(np.clip(informed - passing, -1.0, 1.0)))
 
     def free_entropy(self, s: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         """Φ(s) - Φ(1)."""
@@ -106,23 +103,28 @@ class StateEvolution:
             rest = (1.0 - alpha / self.exact) * np.log(s)
         return np.where(s == 1.0, 0.0, rest - alpha * self.area(s) + 0.5 * (1.0 - s) * (1.0 + s))
 
-    def fixed_points(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What message passing reaches, the optimum and the largest overlap, as s, for each α [N].
+    def fixed_points(self, alpha: np.ndarray) -> np.ndarray:
+        """What message passing reaches, the optimum and the largest overlap, as s [3, N], for α [N].
 
         They are roots of α(s) = α where α(s) rises as s falls, and the ends s = 1, 0.
         """
         s = np.concatenate([[1.0], self.s, [0.0]])
         samples = np.concatenate([[0.0], self.samples, [np.inf]])
         row, cell = np.nonzero((samples[:-1] < alpha[:, None]) & (alpha[:, None] <= samples[1:]))
-        roots = bisected(lambda x: alpha[row] > self.samples_at(x), s[cell + 1], s[cell])
+        roots = zeros(
+            lambda x, alpha: np.minimum(self.samples_at(x), _INFINITE) / alpha - 1.0,
+            s[cell + 1],
+            s[cell],
+            alpha[row],
+        )
         roots = np.where(s[cell] == s[cell + 1], s[cell], roots)
         first, end = (np.searchsorted(row, np.arange(len(alpha)), side=side) for side in ("left", "right"))
         best = np.lexsort([self.free_entropy(roots, alpha[row]), row])[end - 1]
-        return roots[first], roots[best], roots[end - 1]
+        return roots[np.stack([first, best, end - 1])]
 
     def error_estimate(self, s: np.ndarray) -> np.ndarray:
         """Relative error of the error at fixed points s [N], from that of the tables; large at thresholds."""
-        inside = np.clip(s, _ROUNDING, 1.0 - _ROUNDING)
+        inside = np.clip(s, ROUNDING, 1.0 - ROUNDING)
         moved = self.relative_error / np.maximum(np.abs(self.samples_at.slope(inside)), _NOTHING)
-        total = np.abs(self.error.slope(inside)) * moved + self.error.relative_error
-        return np.where(s == 0.0, 0.0, np.where(s == 1.0, self.error.relative_error, np.minimum(total, 1.0)))
+        of_overlap = np.where(s == inside, np.abs(self.error.slope(inside)) * moved, 0.0)
+        return np.minimum(of_overlap + self.error.relative_error, 1.0)
