@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -88,11 +88,18 @@ def bayes(
     grid = Grid({"alpha": alpha, "noise": target.noise})
     samples, noises = (grid.over(name, grid.dims).reshape(-1) for name in ("alpha", "noise"))
     levels, which = np.unique(noises, return_inverse=True)
-    _check_directions(target, float(levels[0]))
+    if target.directions > 1 and (target.directions > MOST_DIRECTIONS or target.binary or levels[0] == 0.0):
+        raise ParameterError(
+            f"target = {target.function.name!r} has {target.directions} directions, for which message passing is known"
+            f" with noise on real labels, of up to {MOST_DIRECTIONS} directions; give Target(..., noise=0.5), or a"
+            " target of one direction"
+        )
+    report = progress or (lambda share: None)
     tables, curves = [], []
     for done, noise in enumerate(levels):
         tables.append(evolution_of(target.at(float(noise))))
-        curves.append(tables[-1].curve(samples[which == done], partial(_report, progress, done, len(levels))))
+        mine = samples[which == done]
+        curves.append(tables[-1].curve(mine, lambda share, done=done: report((done + share) / len(levels))))
     place = np.argsort(np.argsort(which, kind="stable"))
     columns = {name: np.concatenate([curve[name] for curve in curves])[place] for name in curves[0]}
     code = np.where(columns["quadrature_error"] > _TOLERANCE, IMPRECISE, CONVERGED)
@@ -116,22 +123,7 @@ def bayes(
     return answer
 
 
-def _check_directions(target: Target, noise: float) -> None:
-    """Refuse what is not known of targets of several directions."""
-    if target.directions > 1 and (target.directions > MOST_DIRECTIONS or target.binary or noise == 0.0):
-        raise ParameterError(
-            f"target = {target.function.name!r} has {target.directions} directions, for which message passing is known"
-            f" with noise on real labels, of up to {MOST_DIRECTIONS} directions; give Target(..., noise=0.5), or a"
-            " target of one direction"
-        )
-
-
 @lru_cache(maxsize=64)
 def evolution_of(target: Target) -> StateEvolution | SeveralOverlaps:
     """The state evolution of a target, made once."""
     return StateEvolution(target) if target.directions == 1 else SeveralOverlaps(target)
-
-
-def _report(progress: Callable[[float], None] | None, done: int, total: int, share: float) -> None:
-    if progress is not None:
-        progress((done + share) / total)

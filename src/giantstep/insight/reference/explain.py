@@ -165,18 +165,19 @@ def beside(tuned: xr.Dataset, target: Target, error: str) -> dict[str, xr.DataAr
 
 def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
     """How good a tuned network is with its samples; reference errors that are not known are infinite."""
-    words = []
-    if ridge_error < best:
-        words.append(_RIDGE_IS_BETTER.format(ridge_error))
-    if bayes_error < min(best, ridge_error) / _FAR_BELOW:
-        words.append(f"much less is possible: message passing reaches {bayes_error:.3g} with as many samples")
-    if not words and np.isfinite(ridge_error):
-        words.append("the network is better than ridge regression with as many samples")
-        if 0.0 < bayes_error < np.inf:
-            words.append(f"and {best / bayes_error:.2g} times the error of message passing")
-    if np.isinf(ridge_error) and np.isinf(bayes_error):
-        words.append("ridge and bayes have no answer for this target to compare with")
-    return "; ".join(words)
+    ridge_is_better, much_less = ridge_error < best, bayes_error < min(best, ridge_error) / _FAR_BELOW
+    good = np.isfinite(ridge_error) and not (ridge_is_better or much_less)
+    times = best / bayes_error if bayes_error > 0.0 else np.inf
+    sentences = {
+        _RIDGE_IS_BETTER.format(ridge_error): ridge_is_better,
+        f"much less is possible: message passing reaches {bayes_error:.3g} with as many samples": much_less,
+        "the network is better than ridge regression with as many samples": good,
+        f"and {times:.2g} times the error of message passing": good and 0.0 < times < np.inf,
+        "ridge and bayes have no answer for this target to compare with": np.isinf(
+            min(ridge_error, bayes_error)
+        ),
+    }
+    return "; ".join(sentence for sentence, holds in sentences.items() if holds)
 
 
 def _with_infinite_batches(model: Network) -> Network:
