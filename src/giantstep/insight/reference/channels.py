@@ -21,12 +21,12 @@ from ...theory.labels import BinaryLaw, binary_law
 from .rules import (
     REACH,
     ROUNDING,
-    blocks,
     cavity_rule,
     changes,
     divided,
     information,
     slope_of,
+    split,
     zeros,
 )
 
@@ -117,16 +117,17 @@ class Noisy:
         z, w = panels(edges, _PANEL_NODES, np.array([-REACH, REACH]))
         label, dz = np.asarray(self.function(z)), w / density(z) / s
         omega, weights = cavity_rule(s, self.function.breakpoints, self.function, finer)
-        for o, weight in blocks(int(len(omega) * s) + _PANEL_NODES, omega, weights):
+        for part in split(np.arange(len(omega)), int(len(omega) * s) + _PANEL_NODES):
+            o, weight = omega[part], weights[part] * step / self.noise
             near = np.arange(*np.searchsorted(z, [o[0] - REACH * s, o[-1] + REACH * s]))
             near = near[np.argsort(label[near])]
             g, u = label[near], (z[near, None] - o) / s
             B = density(u) * dz[near, None]
             law = np.stack([B, u * B])
-            for (y,) in blocks(_TOGETHER, np.arange(g[0] - reach, g[-1] + reach, step)):
+            for y in split(np.arange(g[0] - reach, g[-1] + reach, step), _TOGETHER):
                 band = slice(*np.searchsorted(g, [y[0] - reach, y[-1] + reach]))
                 A = density((y[:, None] - g[band]) / self.noise)
-                total += information(A, [law[:, band]], weight * step / self.noise).item()
+                total += information(A, [law[:, band]], weight).item()
         return total
 
 
@@ -171,8 +172,11 @@ class Noiseless:
         return np.array([-REACH, *inner, REACH])
 
     def _preimages(self, y: np.ndarray) -> np.ndarray:
-        """The preimage of y [N] on each monotone piece, NaN where there is none: [N, pieces]."""
-        return zeros(lambda z, y: self.function(z) - y, self.left, self.right, y[:, None])
+        """The preimage of y [N] on each monotone piece, NaN where there is none: [N, pieces].
+
+        Next to an extremum many z have one value in double precision: the end of these is taken, not any of them.
+        """
+        return zeros(lambda z, y: (self.function(z) > y) - 0.5, self.left, self.right, y[:, None])
 
     def _pair_preimages(self) -> None:
         """Nodes z, weights, and for each node the distances of all preimages of its label and their log weights."""
@@ -194,7 +198,7 @@ class Noiseless:
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.log(np.abs(slope_of(f, self.z)[:, None] / slope_of(f, places)))
-        self.ratio = np.where(own, 0.0, np.where(np.isnan(places), -np.inf, ratio))
+        self.ratio = np.where(own, 0.0, np.where(np.isfinite(ratio), ratio, -np.inf))
         self.apart = np.where(own | np.isnan(places), 0.0, places - self.z[:, None])
 
     def revealed(self, s: float, finer: int = 1) -> float:
@@ -203,13 +207,12 @@ class Noiseless:
 
         total = self.flat.revealed(s, finer) if self.flat.laws else 0.0
         xi = _FIELD / finer * np.arange(-_FIELDS * finer, _FIELDS * finer + 1)
-        for z, w, apart, ratio in blocks(
-            _TOGETHER, self.z, self.w, self.apart[:, None] / s, self.ratio[:, None]
-        ):
-            u = s * z[:, None] - np.sqrt(1.0 - s * s) * xi
-            chance = softmax(ratio - apart * (0.5 * apart + u[..., None]), axis=-1)
+        for part in split(np.arange(len(self.z)), _TOGETHER):
+            u = s * self.z[part, None] - np.sqrt(1.0 - s * s) * xi
+            apart = self.apart[part, None] / s
+            chance = softmax(self.ratio[part, None] - apart * (0.5 * apart + u[..., None]), axis=-1)
             mean = u + (chance * apart).sum(axis=-1)
-            total += float(w @ mean**2 @ density(xi)) * _FIELD / finer
+            total += float(self.w[part] @ mean**2 @ density(xi)) * _FIELD / finer
         return total
 
 

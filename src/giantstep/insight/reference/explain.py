@@ -106,9 +106,11 @@ def explain(
             "alpha or lam has the dimension 'budget', as one of the answers; rename it", "alpha"
         )
     budget = total_samples(whole)
-    dims = whole.test_error.dims
-    parts = {"expressivity": lowest, "readout": clean - lowest, "batch_noise": whole.test_error - clean}
-    parts = {name: (part + 0.0 * whole.test_error).transpose(*dims) for name, part in parts.items()}
+    dims, added = whole.test_error.dims, (lowest, clean - lowest, whole.test_error - clean)
+    parts = {
+        name: (part + 0.0 * whole.test_error).transpose(*dims)
+        for name, part in zip(PARTS, added, strict=True)
+    }
     answer = whole[["test_error"]].assign(parts | {"budget": budget} | reference_errors(target, budget))
     gamma = np.nan * answer.test_error
     if target.directions == 1 and "letter" not in whole.gamma.dims:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TypeAlias
 
@@ -57,10 +57,9 @@ def cavity_rule(
     return root * x[some], w[some]
 
 
-def blocks(size: int, *arrays: np.ndarray) -> Iterator[list[np.ndarray]]:
-    """Arrays of equal length in pieces of `size`."""
-    for start in range(0, len(arrays[0]), size):
-        yield [array[start : start + size] for array in arrays]
+def split(x: np.ndarray, size: int) -> list[np.ndarray]:
+    """In parts of that size, at most."""
+    return [x[start : start + size] for start in range(0, len(x), size)]
 
 
 def information(A: np.ndarray, maps: Sequence[Map], weights: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...gaussian import density
 from ...model.target import Target
-from .rules import Map, contracted, information
+from .rules import Map, contracted, information, split
 
 MOST_DIRECTIONS = 3
 _REACH = {2: 6.5, 3: 5.8}  # of z and of noise, in standard deviations, by the number of directions
@@ -71,7 +71,7 @@ class SeveralOverlaps:
         g = np.asarray(self.function(*np.tensordot(U, z, 1)))
         likely, tail = g[(z**2).sum(axis=0) < reach**2], reach * self.noise
         y = np.arange(likely.min() - tail, likely.max() + tail, self.noise / _PER_NOISE)
-        parts = np.array_split(y, -(-len(y) * g.size // _BLOCK))
+        parts = split(y, max(1, _BLOCK // g.size))
         laws = (density(np.subtract.outer(part, g) / self.noise) for part in parts)
         revealed = sum(information(A, maps, weights / _PER_NOISE) for A in laws)
         mean, square = contracted(np.stack([g, g**2]), maps)[0]

@@ -24,10 +24,8 @@ from .rules import ROUNDING, Table, changes, power_at_zero, zeros
 _NOTHING = 1e-10  # a share of variance that is 0 up to rounding
 _UNSEEN = 1e-8  # F(1) that is 0 up to quadrature
 _DROP = 1e-7  # of α(s), relative: smaller ones are rounding, not a hard phase
-_INSIDE = 1e-9  # share by which ends of the hard phase are avoided
 _PROBES = np.array([0.95, 0.7, 0.4, 0.25, 0.15, 0.03])  # s at which finer rules check those of the table
 _POINTS = 301  # values of s between which α(s) is monotone
-_INFINITE = 1e300
 _LARGEST = 1e12  # samples per dimension: where more are needed, no number is enough
 
 
@@ -81,7 +79,7 @@ class StateEvolution:
         weak, jump, transition = self.samples[0], np.nan, np.nan
         if hard.any():
             jump = self.samples[hard].max()
-            ends = np.array([[later[hard].min()], [min(jump, _LARGEST)]]) * (1.0 - _INSIDE)
+            ends = np.array([[later[hard].min()], [min(jump, _LARGEST)]]) * (1.0 - _NOTHING)
             low, high = np.log(ends)
             transition = np.exp(zeros(self._gain, low, high)).item()
         return {
@@ -112,7 +110,7 @@ class StateEvolution:
         samples = np.concatenate([[0.0], self.samples, [np.inf]])
         row, cell = np.nonzero((samples[:-1] < alpha[:, None]) & (alpha[:, None] <= samples[1:]))
         roots = zeros(
-            lambda x, alpha: np.minimum(self.samples_at(x), _INFINITE) / alpha - 1.0,
+            lambda x, alpha: np.minimum(self.samples_at(x), _LARGEST**2) / alpha - 1.0,
             s[cell + 1],
             s[cell],
             alpha[row],
