@@ -46,7 +46,6 @@ _MOST = 60_000  # nodes of z
 _TOGETHER = 24  # labels, and nodes of z, that are averaged over together
 _PREIMAGES = 192  # nodes between turning points
 _FIELD, _FIELDS = 0.15, 60  # distance of fields given z over s, and their number to either side
-_NEWTON = 2  # steps of Newton's from a node next to it
 _LEAST = 64  # intervals of z given ω
 
 
@@ -82,11 +81,13 @@ class Levels:
     def wrong_signs(self, s: float) -> float:
         """Share of wrong signs of the best predictor of clean labels ±1."""
         omega, _ = cavity_rule(s, self.cuts)
-        up, down = self.chances(omega, s)[0]
-        turns = omega[1:][np.diff(up > down)]  # where the likelier sign changes, nearly:
-        for _ in range(_NEWTON):
-            chance, slope = self.chances(turns, s)
-            turns = turns - 0.5 * s * (chance[0] - chance[1]) / slope[0]
+        excess = np.subtract(*self.chances(omega, s)[0])
+        at = np.flatnonzero(np.diff(excess > 0.0))  # the likelier sign changes between these and the next
+        slope = (excess[at + 1] - excess[at]) / (omega[at + 1] - omega[at])
+        turns = omega[at] - excess[at] / slope
+        turns = (
+            turns - np.subtract(*self.chances(turns, s)[0]) / slope
+        )  # more exact: 1e-5, and the error is flat
         omega, w = cavity_rule(s, [*self.cuts, *turns])
         return float(self.chances(omega, s)[0].min(axis=0) @ w)
 
