@@ -336,6 +336,7 @@ def test_labels_that_hardly_ever_change_tell_nothing_and_leave_no_error():
         assert float(best.test_error) < 1e-9
 
 
+@pytest.mark.slow
 def test_where_both_signs_are_as_likely_up_to_rounding_half_of_them_are_wrong():
     best = gs.bayes(gs.Target(lambda z: np.sign(np.sin(12 * z))), alpha=0.5)
     assert float(best.test_error_01) == pytest.approx(0.5, abs=1e-9)
