@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
 import giantstep as gs
 
@@ -102,6 +103,22 @@ def test_even_targets_of_two_directions_have_a_threshold():
     assert float(best.test_error[1]) == pytest.approx(3.8979, abs=1e-4)
     product = gs.bayes(gs.Target("x1*x2", noise=0.25), alpha=0.6)  # the same, turned and halved
     assert float(product.alpha_weak) == pytest.approx(float(best.alpha_weak), rel=1e-5)
+
+
+def test_a_threshold_does_not_depend_on_the_axes():
+    turned, straight = gs.Target("(x1 + x2)**2/2", noise=0.5), gs.Target("x**2", noise=0.5)
+    weak = [float(gs.bayes(target, alpha=0.4).alpha_weak) for target in (turned, straight)]
+    np.testing.assert_allclose(weak, 0.541644, atol=5e-6)
+
+
+def test_wrong_signs_of_a_pattern_are_those_on_a_fine_grid():
+    best = gs.bayes("sign(x**3 - x)", alpha=5)
+    q = float(best.overlap)
+    omega = np.sqrt(q) * np.linspace(-8, 8, 400_001)
+    up = sum(sign * ndtr((omega - cut) / np.sqrt(1 - q)) for sign, cut in ((1, -1), (-1, 0), (1, 1)))
+    weight = np.exp(-0.5 * omega**2 / q)
+    wrong = float(np.minimum(up, 1 - up) @ weight / weight.sum())
+    assert float(best.test_error_01) == pytest.approx(wrong, abs=1e-8)
 
 
 def test_ridge_and_kernels_have_their_check_values():

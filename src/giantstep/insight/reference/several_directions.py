@@ -21,12 +21,12 @@ from .rules import Map, contracted, information, split
 
 MOST_DIRECTIONS = 3
 _REACH = {2: 6.5, 3: 5.8}  # of z and of noise, in standard deviations, by the number of directions
-_AXIS = {2: (0.2, 20), 3: (0.4, 10)}  # largest step of z and number of nodes of ω along each direction
-_KINKED = {2: 4.0, 3: 1.5}  # times as many nodes of z for functions with kinks
+_AXIS = {2: (0.1, 20), 3: (0.4, 10)}  # largest step of z and number of nodes of ω along each direction
+_KINKED = {2: 2.0, 3: 1.5}  # times as many nodes of z for functions with kinks
 _FINEST = {2: 160, 3: 30}  # most steps of z to either side
 _PER_WIDTH = 1.4  # nodes of z within a standard deviation of what is not known of it,
 _PER_NOISE = 1.8  # and of labels within one of their noise
-_STEP = 0.8  # of z, over the noise, at most
+_STEP = 0.6  # of z, over the noise, at most
 _BLOCK = 1 << 21  # numbers in memory at a time
 _START = 1e-3  # overlap from which message passing starts
 _TINY = 1e-7  # overlap at which I is linear in Q
