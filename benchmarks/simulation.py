@@ -136,7 +136,9 @@ def report_crossover(backend: Backend, size: int) -> None:
         for solve, lam in ((backend._by_cholesky, 1.0), (backend._by_eigenvalues, [1.0]))
     ]
     crossover = f"{times[1] / times[0]:.1f} lams; MANY_LAMS = {MANY_LAMS}"
-    print(f"  one Cholesky solve {times[0]:.3f} s, the eigenvalues {times[1]:.3f} s: crossover at {crossover}")
+    print(
+        f"  one Cholesky solve {times[0]:.3f} s, the eigenvalues {times[1]:.3f} s: crossover at {crossover}"
+    )
 
 
 def watched_trial(task: Task, dtype: str, synchronise: Callable[[], None]) -> tuple[Ledger, float]:
