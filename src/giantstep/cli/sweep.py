@@ -150,9 +150,11 @@ def plot(
     """
     from ..plotting import plot as draw
     from ..plotting.drawing import quantities
+    from ..plotting.style import check_picture_path
     from ..sweep import results
     from ..sweep.results import complete_trials
 
+    check_picture_path(to)
     found = results(*_found(file, store))
     dataset: Any = found.theory
     theory = None

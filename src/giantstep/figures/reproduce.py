@@ -36,7 +36,8 @@ def reproduce(
         raise ParameterError(f"size = {size!r} is unknown; use 'quick', 'full' or 'tiny'")
     folder = Path(out or f"reproduction-{size}")
     folder.mkdir(parents=True, exist_ok=True)
-    check_place(folder / "index.html")
+    for name in ["index.html", "scores.csv", *(name for figure in figures for name in _files(figure, size))]:
+        check_place(folder / name)
     made = []
     for figure in figures:
         made.append(make_figure(figure, figure.SIZES[size], folder, device, workers))
@@ -46,6 +47,12 @@ def reproduce(
             write_page(made, folder)
             write_csv(made, folder / "scores.csv")
     return made
+
+
+def _files(figure: Figure, size: str) -> list[str]:
+    """What a figure writes: its pictures, and the data of each part."""
+    parts = [f"{part}.nc" for part in figure.parts(figure.SIZES[size])]
+    return [f"{figure.NAME}.{ending}" for ending in (*_PICTURES, *parts)]
 
 
 def make_figure(figure: Figure, size: Size, folder: Path, device: str = "cpu", workers: int = 1) -> Made:

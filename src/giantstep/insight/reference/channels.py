@@ -140,6 +140,9 @@ class Noiseless:
         cuts = self._ends_of_pieces()
         values = np.asarray(function(_within(cuts)), float)
         values /= np.abs(values).max()
+        steps = np.diff(values, axis=1)
+        if ((steps.min(axis=1) < -ROUNDING) & (steps.max(axis=1) > ROUNDING)).any():
+            raise self._ambiguous()  # it turns where it is flat in double precision
         level, flat = np.round(values[:, 0], 12), np.ptp(values, axis=1) <= ROUNDING
         pieces = np.stack([cuts[:-1], cuts[1:]], axis=1)
         ends = [tuple(pieces[flat & (level == one)].ravel().tolist()) for one in np.unique(level[flat])]
@@ -172,6 +175,12 @@ class Noiseless:
             )
         return np.array([-REACH, *inner, REACH])
 
+    def _ambiguous(self) -> ParameterError:
+        return ParameterError(
+            f"target {self.function.name!r} has values at many z that are equal in double precision, so that labels"
+            " without noise cannot tell these apart; give it some noise"
+        )
+
     def _preimages(self, y: np.ndarray) -> np.ndarray:
         """The preimage of y [N] on each monotone piece, NaN where there is none: [N, pieces].
 
@@ -193,10 +202,7 @@ class Noiseless:
         places = self._preimages(f(self.z))
         lost = ~(np.abs(places[own] - self.z) < _LOST[0])
         if (self.flat.laws or len(self.left) > 1) and self.w[lost].sum() > _LOST[1]:
-            raise ParameterError(
-                f"target {f.name!r} has values at many z that are equal in double precision, so that labels"
-                " without noise cannot tell these apart; give it some noise"
-            )
+            raise self._ambiguous()
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.log(np.abs(slope_of(f, self.z)[:, None] / slope_of(f, places)))
         self.ratio = np.where(own, 0.0, np.where(np.isfinite(ratio), ratio, -np.inf))
