@@ -29,7 +29,7 @@ TOLERANCE = 1e-9
 _ROUNDING = 1e-13
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-8, 1e-6  # where averages over κ have two dimensions, or more
 DIRECTIONS_TOLERANCE = {1: TOLERANCE, 2: 1e-8, 3: 1e-8, 4: 1e-6}  # by the directions that labels depend on
-CONVEX_TOLERANCE = 1e-6  # for losses other than square, whose averages have two dimensions or more
+CONVEX_TOLERANCE = {1: 1e-6, 2: 1e-6, 3: 1e-5, 4: 1e-5}  # the same for losses other than square
 
 
 @checked_arguments()
@@ -98,8 +98,8 @@ def predict(
     tolerance : float, optional
         Integrals are refined until the relative error of `test_error` (and `train_loss`) is below this. The default is
         1e-9; 1e-8 with two or three directions of the target, or spikes that span two; 1e-6 with more of either, and
-        for losses other than square. `quadrature_error` has the error of each point. A point fails if it stays above
-        1e-6 (or `tolerance`, if larger).
+        for losses other than square; 1e-5 for these with three directions or more. `quadrature_error` has the error
+        of each point. A point fails if it stays above 1e-6 (or its tolerance, if that is larger).
     workers : int, optional
         Number of processes that share the work, for grids of 10,000 points and more. Answers do not depend on it.
     progress : callable, optional
@@ -186,7 +186,7 @@ predicted = checked_arguments()(_answer)
 def usual_tolerance(problem: Problem) -> float:
     """Down to which numerical integration is refined, unless told otherwise."""
     if not problem.loss.linear:
-        return CONVEX_TOLERANCE
+        return CONVEX_TOLERANCE[problem.labels.directions]
     usual = {1: TOLERANCE, 2: PLANE_TOLERANCE}.get(problem.spikes, SPACE_TOLERANCE)
     return max(usual, DIRECTIONS_TOLERANCE[problem.labels.directions])
 
