@@ -70,6 +70,27 @@ def test_the_curve_follows_a_slider_that_keeps_moving(visit):
     assert len(traces(page)["main"]["x"]) == 80
 
 
+def test_axes_fit_the_last_answer_once_the_hand_rests(visit):
+    """Also if that answer came while the hand still moved, when axes stay as they are."""
+    page = visit("#bulk=isotropic", "curve")
+    ranges = page.evaluate("""async () => {
+      const { Chart } = await import("./chart.js"), box = document.createElement("div");
+      Object.assign(box.style, { width: "500px", height: "400px" });
+      document.body.append(box);
+      const chart = new Chart(box, "test"), x = [0, 1, 2], found = [];
+      const plot = (y) => ({ traces: [{ type: "scatter", x, y }], names: ["x", "y"], x: {}, y: {} });
+      const small = [1, 2, 3];
+      for (const [y, moving] of [[[0, 50, 100], false], [small, true], [small, false]]) {
+        chart.draw(plot(y), moving);
+        await new Promise((done) => setTimeout(done, 100));
+        found.push(box.layout.yaxis.range[1]);
+      }
+      return found;
+    }""")
+    assert ranges[0] == ranges[1] > 100
+    assert 3 < ranges[2] < 4
+
+
 @pytest.mark.parametrize(
     ("card", "places"),
     [("curve", {"alpha": (0.1, 1)}), ("optimum", {"eta": (0.05, 0.2), "lam": (10, 100)})],

@@ -66,9 +66,12 @@ export class Chart {
     return (!this.log && !autorange) || traces.every(({ y }) => y.every((v) => v === null || (this.log && v <= 0) || (v >= low && v <= high)));
   }
 
-  /** Move curves and points, which is all that has changed: a third of the work. */
+  /**
+   * Move curves and points, which is all that has changed: a third of the work. Values are copied: when the settings
+   * rest, the same answer is drawn anew, and Plotly fits the axes again only to arrays that it has not seen.
+   */
   follow({ traces }) {
-    Plotly.animate(this.box, { data: traces.map(({ x, y }) => ({ x, y })) }, AT_ONCE).catch(() => {}); // overtaken by another
+    Plotly.animate(this.box, { data: traces.map(({ x, y }) => ({ x, y: [...y] })) }, AT_ONCE).catch(() => {}); // overtaken by another
   }
 
   redraw(plot) {
