@@ -216,9 +216,9 @@ class Noiseless:
         xi = _FIELD / finer * np.arange(-_FIELDS * finer, _FIELDS * finer + 1)
         for part in split(np.arange(len(self.z)), _TOGETHER):
             u = s * self.z[part, None] - np.sqrt(1.0 - s * s) * xi
-            apart = self.apart[part, None] / s
-            chance = softmax(self.ratio[part, None] - apart * (0.5 * apart + u[..., None]), axis=-1)
-            mean = u + (chance * apart).sum(axis=-1)
+            apart, ratio = self.apart.T[:, part, None] / s, self.ratio.T[:, part, None]
+            chance = softmax(ratio - apart * (0.5 * apart + u), axis=0)
+            mean = u + (chance * apart).sum(axis=0)
             total += float(self.w[part] @ mean**2 @ density(xi)) * _FIELD / finer
         return total
 

@@ -125,15 +125,12 @@ class Table:
             s = 0.5 + 0.5 * t
             return np.log(max(function(s) / float(self._singular(s)), _LEAST))
 
-        for (
-            stride
-        ) in _STRIDES:  # nodes without the ends: those of a coarser series are among those of a finer one
+        # nodes without the ends: those of a coarser series are among those of a finer one
+        for stride in _STRIDES:
             t = np.cos(np.pi * np.arange(stride, _FINEST, stride) / _FINEST)
             terms = np.linalg.solve(chebvander(t, len(t) - 1), [smooth(x) for x in t.tolist()])
-            self.series, self.relative_error = (
-                Chebyshev(terms, domain=[0.0, 1.0]),
-                float(np.abs(terms[-3:]).max()),
-            )
+            self.series = Chebyshev(terms, domain=[0.0, 1.0])
+            self.relative_error = float(np.abs(terms[-3:]).max())
             if self.relative_error < _TOLERANCE:
                 break
         self.series_slope = self.series.deriv()
