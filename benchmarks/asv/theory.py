@@ -200,7 +200,15 @@ def main() -> None:
     """Every row once more, the fastest of its calls, as lines of text."""
     from itertools import product
 
-    groups = (SquareLoss(), SeveralSteps(), OtherLosses(), SeveralDirections(), Insight(), Command())
+    groups = (
+        SquareLoss(),
+        SeveralSteps(),
+        OtherLosses(),
+        SeveralDirections(),
+        Insight(),
+        Reference(),
+        Command(),
+    )
     for group in groups:
         given = getattr(group, "params", [])
         axes = [] if not given else given if isinstance(given[0], list) else [given]
