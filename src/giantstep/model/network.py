@@ -33,7 +33,7 @@ def _known_loss(loss: str) -> str:
 
 def _as_steps(steps: Parameter | Sequence[Step]) -> Any:
     """Numbers of steps, or a schedule of `Step`s."""
-    if isinstance(steps, tuple | list) and any(isinstance(step, Step) for step in steps):
+    if isinstance(steps, tuple | list) and any(isinstance(step, Step | dict) for step in steps):
         return tuple(map(_as_step, steps))
     counts = checked("steps", steps)
     if np.any(np.asarray(counts) != np.rint(counts)):
