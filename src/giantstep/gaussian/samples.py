@@ -50,9 +50,14 @@ class Samples(NamedTuple):
         f, z, w = self.nodes(stride, rows)
         weighed = f * w
         mean, first = weighed.sum(axis=-1), np.vecdot(weighed, z)
-        second = np.vecdot(weighed * z, z) - mean
-        left = f - mean[..., None] - first[..., None] * z
-        remainder = np.vecdot(left * left, w)
+        # in place: with new arrays for each of these, averages with a million nodes took twice as long
+        weighed *= z
+        second = np.vecdot(weighed, z) - mean
+        left = np.multiply(first[..., None], z, out=weighed)
+        left += mean[..., None]
+        np.subtract(f, left, out=left)
+        left *= left
+        remainder = np.vecdot(left, w)
         return Moments(mean, first, second, mean**2 + first**2 + remainder, remainder)
 
 
