@@ -21,14 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # seconds of one core, for every 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_diabetes,
-    load_digits,
-    load_iris,
-    load_wine,
-    make_friedman1,
-)
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_friedman1
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.kernel_ridge import KernelRidge
@@ -94,20 +87,13 @@ def regressors() -> dict[str, tuple[object, dict]]:
         ),
         "RBF sampler + ridge": (
             TransformedTargetRegressor(
-                make_pipeline(
-                    StandardScaler(), RBFSampler(gamma=0.03, n_components=256, random_state=0), Ridge()
-                ),
+                make_pipeline(StandardScaler(), RBFSampler(gamma=0.03, n_components=256, random_state=0), Ridge()),
                 transformer=StandardScaler(),
             ),
-            grid("rbfsampler", gamma=SCALES, n_components=[256, 1024])
-            | grid("ridge", alpha=[0.01, 0.1, 1.0, 10.0]),
+            grid("rbfsampler", gamma=SCALES, n_components=[256, 1024]) | grid("ridge", alpha=[0.01, 0.1, 1.0, 10.0]),
         ),
         "MLP, fully trained": (
-            scaled(
-                MLPRegressor(
-                    hidden_layer_sizes=(256,), solver="lbfgs", alpha=1.0, max_iter=200, random_state=0
-                )
-            ),
+            scaled(MLPRegressor(hidden_layer_sizes=(256,), solver="lbfgs", alpha=1.0, max_iter=200, random_state=0)),
             grid("mlpregressor", alpha=[0.01, 0.1, 1.0, 10.0, 100.0], activation=["tanh", "relu"]),
         ),
         "gradient boosting": (
@@ -129,10 +115,7 @@ def classifiers() -> dict[str, tuple[object, dict]]:
             on_standard(LogisticRegression(max_iter=500)),
             {"logisticregression__C": 1 / PENALTIES},
         ),
-        "SVM (RBF)": (
-            on_standard(SVC()),
-            {"svc__C": [0.1, 1.0, 10.0, 100.0], "svc__gamma": SCALES},
-        ),
+        "SVM (RBF)": (on_standard(SVC()), {"svc__C": [0.1, 1.0, 10.0, 100.0], "svc__gamma": SCALES}),
         "RBF sampler + ridge": (
             on_standard(RBFSampler(gamma=0.03, n_components=256, random_state=0), RidgeClassifier()),
             {
@@ -143,14 +126,9 @@ def classifiers() -> dict[str, tuple[object, dict]]:
         ),
         "MLP, fully trained": (
             on_standard(
-                MLPClassifier(
-                    hidden_layer_sizes=(256,), solver="lbfgs", alpha=1.0, max_iter=200, random_state=0
-                )
+                MLPClassifier(hidden_layer_sizes=(256,), solver="lbfgs", alpha=1.0, max_iter=200, random_state=0)
             ),
-            {
-                "mlpclassifier__alpha": [0.01, 0.1, 1.0, 10.0, 100.0],
-                "mlpclassifier__activation": ["tanh", "relu"],
-            },
+            {"mlpclassifier__alpha": [0.01, 0.1, 1.0, 10.0, 100.0], "mlpclassifier__activation": ["tanh", "relu"]},
         ),
         "gradient boosting": (
             HistGradientBoostingClassifier(random_state=0),
@@ -179,9 +157,7 @@ def tuned(model: object, grid: dict, X: np.ndarray, y: np.ndarray, budget: float
     folds = inner(3, shuffle=True, random_state=1)
     start, best, tried = time.process_time(), (-np.inf, {}), 0
     for candidate in [{}, *candidates]:
-        score = cross_val_score(
-            clone(model).set_params(**candidate), X, y, cv=folds, error_score="raise"
-        ).mean()
+        score = cross_val_score(clone(model).set_params(**candidate), X, y, cv=folds, error_score="raise").mean()
         best, tried = max(best, (score, candidate), key=lambda each: each[0]), tried + 1
         if time.process_time() - start > budget:
             break
@@ -273,8 +249,7 @@ def refits(repeats: int) -> None:
         folds = kind(n_splits=FOLDS, n_repeats=repeats, random_state=0)
         model = methods()["giant step"][0]
         rest, all_ = (
-            cross_val_score(clone(model).set_params(refit_on=which), X, y, cv=folds)
-            for which in ("rest", "all")
+            cross_val_score(clone(model).set_params(refit_on=which), X, y, cv=folds) for which in ("rest", "all")
         )
         apart = all_ - rest
         print(
@@ -285,9 +260,7 @@ def refits(repeats: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--budget", type=float, default=2.0, help="seconds of tuning per outer fold (default 2)"
-    )
+    parser.add_argument("--budget", type=float, default=2.0, help="seconds of tuning per outer fold (default 2)")
     parser.add_argument("--repeats", type=int, default=1, help="repetitions of the outer 5 folds (default 1)")
     parser.add_argument("--only", default="", help="data sets whose name begins so (default: all)")
     parser.add_argument("--refit", action="store_true", help="refit_on='all' against 'rest', instead")

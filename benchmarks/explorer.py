@@ -23,16 +23,7 @@ from giantstep.explorer import Explorer
 from giantstep.explorer.settings import Settings
 from giantstep.explorer.views import VIEWS
 
-QUICK = (
-    "curve",
-    "curve/draft",
-    "random_features",
-    "bounds",
-    "learned",
-    "coefficients",
-    "landscape",
-    "landscape/draft",
-)
+QUICK = ("curve", "curve/draft", "random_features", "bounds", "learned", "coefficients", "landscape", "landscape/draft")
 SLOW = ("optimum", "spectrum")
 DRAGGED = {"tanh": "", "relu": "#activation=relu", "huber loss": "#loss=huber:0.5"}
 DRAG_SECONDS = 6
@@ -91,9 +82,7 @@ def start() -> float:
 
 def curves_in_a_row(server: Explorer, activation: str) -> float:
     """Drafts of a network's curve that come one after another in a second, each of a new learning rate."""
-    times = [
-        seconds(server, "curve/draft", {"activation": activation, "eta": 2 + k / 997}) for k in range(40)
-    ]
+    times = [seconds(server, "curve/draft", {"activation": activation, "eta": 2 + k / 997}) for k in range(40)]
     return 1 / statistics.median(times)
 
 

@@ -58,9 +58,7 @@ def main() -> None:
         print(f"{activation} on {target}, eta {eta}, alpha0 {alpha0}, beta {beta}, steps {steps}", flush=True)
         for d in given.sizes:
             theory = gs.predict(net, target, d=d, **READOUT)
-            runs = gs.simulate(
-                net, target, d=d, trials=given.trials, device=given.device, progress=False, **READOUT
-            )
+            runs = gs.simulate(net, target, d=d, trials=given.trials, device=given.device, progress=False, **READOUT)
             test, train = (gaps(theory[name], runs[name]) for name in ("test_error", "train_error"))
             print(f"  d {d:5}  test {test}  train {train}", flush=True)
 

@@ -136,9 +136,7 @@ def report_crossover(backend: Backend, size: int) -> None:
         for solve, lam in ((backend._by_cholesky, 1.0), (backend._by_eigenvalues, [1.0]))
     ]
     crossover = f"{times[1] / times[0]:.1f} lams; MANY_LAMS = {MANY_LAMS}"
-    print(
-        f"  one Cholesky solve {times[0]:.3f} s, the eigenvalues {times[1]:.3f} s: crossover at {crossover}"
-    )
+    print(f"  one Cholesky solve {times[0]:.3f} s, the eigenvalues {times[1]:.3f} s: crossover at {crossover}")
 
 
 def watched_trial(task: Task, dtype: str, synchronise: Callable[[], None]) -> tuple[Ledger, float]:
@@ -181,27 +179,19 @@ def report(task: Task, dtype: str, repeats: int) -> float:
     print(f"{task.device} {dtype}: one trial {seconds:.2f} s; large product {rate / 1e9:.0f} GFLOP/s")
     for kind in ("draws", "products", "factorisations"):
         spent, done = ledger.seconds[kind], ledger.operations[kind] / max(ledger.seconds[kind], 1e-12)
-        speed = (
-            f"{done / 1e6:.0f} M numbers/s"
-            if kind == "draws"
-            else f"{done / rate:.0%} of the large product's rate"
-        )
+        speed = f"{done / 1e6:.0f} M numbers/s" if kind == "draws" else f"{done / rate:.0%} of the large product's rate"
         print(f"  {kind:15s}{spent:7.2f} s {spent / total:5.0%}   {speed}")
     rest = total - sum(ledger.seconds.values())
     print(f"  {'the rest':15s}{rest:7.2f} s {rest / total:5.0%}")
     if task.device != "cpu":
-        print(
-            f"  the GPU is idle for {min(idle_share(task, backend) for _ in range(repeats)):.1%} of the trial"
-        )
+        print(f"  the GPU is idle for {min(idle_share(task, backend) for _ in range(repeats)):.1%} of the trial")
     else:
         report_crossover(make_backend(None, task.device, dtype), task.d)
     return seconds
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--d", type=int, default=2000)
     parser.add_argument("--lams", type=int, default=10)
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.5, 1.0, 1.5, 2.0, 2.5, 3.0])

@@ -31,9 +31,7 @@ def timed(sweep: gs.Sweep, store: Path, workers: int) -> tuple[float, float, int
     gs.run_sweep(sweep, store, workers=workers, progress=False, read=False)
     wall = time.perf_counter() - began
     connection = sqlite3.connect(store)
-    inside, units = connection.execute(
-        "SELECT total(json_extract(facts, '$.seconds')), count(*) FROM job"
-    ).fetchone()
+    inside, units = connection.execute("SELECT total(json_extract(facts, '$.seconds')), count(*) FROM job").fetchone()
     connection.close()
     return wall, inside, units
 
@@ -42,11 +40,7 @@ def overhead(folder: Path) -> None:
     """Units that do next to nothing: what remains is the sweep itself."""
     grid = {"alpha": [0.5, 1.0, 2.0], "lam": [0.01, 0.1]}
     sweep = gs.Sweep(NETWORK, "sin", **grid, simulation={"d": 4, "trials": 1000, "n_test": 10})
-    timed(
-        gs.Sweep(NETWORK, "sin", **grid, simulation={"d": 4, "trials": 1, "n_test": 10}),
-        folder / "w.sqlite",
-        1,
-    )
+    timed(gs.Sweep(NETWORK, "sin", **grid, simulation={"d": 4, "trials": 1, "n_test": 10}), folder / "w.sqlite", 1)
     wall, inside, units = timed(sweep, folder / "overhead.sqlite", 1)
     print(f"overhead, in one process: {1e3 * (wall - inside) / units:.2f} ms per unit ({units} units)")
 

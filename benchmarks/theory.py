@@ -163,20 +163,14 @@ def throughput(quick: bool) -> None:
     some = {name: values[:: side // 10] for name, values in grid.items()}
     fine = predict(NETWORK, bulk="isotropic", tolerance=1e-13, **some)
     error = relative(found.sel(some), fine)
-    print(
-        f"points per second when alpha and lam vary     {side**2 / seconds:9,.0f}   error {error:.1e}   (50,000)"
-    )
+    print(f"points per second when alpha and lam vary     {side**2 / seconds:9,.0f}   error {error:.1e}   (50,000)")
 
     count = 2000 if quick else 10000
     model = own_first_layers("tanh", count)
     seconds, found = best(lambda: predict(model, alpha=1.5), 2)
     few = own_first_layers("tanh", count, every=count // 100)
-    error = relative(
-        found.isel(point=slice(None, None, count // 100)), predict(few, alpha=1.5, tolerance=1e-13)
-    )
-    print(
-        f"points per second, each its own (c, r, gamma) {count / seconds:9,.0f}   error {error:.1e}   (5,000)"
-    )
+    error = relative(found.isel(point=slice(None, None, count // 100)), predict(few, alpha=1.5, tolerance=1e-13))
+    print(f"points per second, each its own (c, r, gamma) {count / seconds:9,.0f}   error {error:.1e}   (5,000)")
     spent, whole = time_in_the_activation(count)
     print(f"  of which evaluating the activation          {100 * spent / whole:8.0f}%")
 
@@ -230,9 +224,7 @@ def memory(quick: bool) -> None:
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=one_core)
     peak, seconds = map(float, done.stdout.split())
-    print(
-        f"a grid of {side**2:,} points: peak memory {peak / 2**30:.2f} GB in {seconds:.1f} s   (under 2 GB)"
-    )
+    print(f"a grid of {side**2:,} points: peak memory {peak / 2**30:.2f} GB in {seconds:.1f} s   (under 2 GB)")
 
 
 def main() -> None:

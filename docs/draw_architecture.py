@@ -11,9 +11,7 @@ from matplotlib.figure import Figure
 INK, PAPER, ACCENT = "#333333", "#f4f6fa", "#dbe7f5"
 
 
-def box(
-    axes: Axes, x: float, y: float, title: str, words: str, width: float = 2.6, colour: str = PAPER
-) -> None:
+def box(axes: Axes, x: float, y: float, title: str, words: str, width: float = 2.6, colour: str = PAPER) -> None:
     """A rounded box with a title and a line of words, centred at (x, y)."""
     style = {"boxstyle": "round,pad=0.08", "facecolor": colour, "edgecolor": INK}
     axes.add_patch(

@@ -35,9 +35,7 @@ def read(folder: Path) -> dict[str, dict[tuple[str, str], dict[str, str]]]:
 
 def table(full: dict[tuple[str, str], dict[str, str]], quick: dict[tuple[str, str], dict[str, str]]) -> str:
     """Both runs side by side, the full one first."""
-    names = [
-        f"{size}: {name}" if name == "trials" else name for size in ("full", "quick") for name in COLUMNS
-    ]
+    names = [f"{size}: {name}" if name == "trials" else name for size in ("full", "quick") for name in COLUMNS]
     lines = [f"| comparison | quantity | points | {' | '.join(names)} |", "|---|---|" + "--:|" * 9]
     for key, row in full.items():
         cells = [*key, row["points"], *(run[key][name] for run in (full, quick) for name in COLUMNS)]
@@ -54,9 +52,7 @@ def main(full: Path, quick: Path) -> None:
         page = page[:start] + filled
         picture = Image.open(full / f"{name}.png").convert("RGB")
         width = 1200
-        resized = picture.resize(
-            (width, round(picture.height * width / picture.width)), Image.Resampling.LANCZOS
-        )
+        resized = picture.resize((width, round(picture.height * width / picture.width)), Image.Resampling.LANCZOS)
         resized.quantize(128).save(HERE / "_static" / "figures" / f"{name}.png", optimize=True)
     path.write_text(page, encoding="utf-8")
 

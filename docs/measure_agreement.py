@@ -66,9 +66,7 @@ def main() -> None:
         ("networks", zoo.NETWORKS, network, 200),
     ]
     for name, cases, bulks, offset in jobs:
-        (folder / f"agreement_{name}.md").write_text(
-            about + table(cases, SEED + offset, bulks), encoding="utf-8"
-        )
+        (folder / f"agreement_{name}.md").write_text(about + table(cases, SEED + offset, bulks), encoding="utf-8")
 
 
 if __name__ == "__main__":

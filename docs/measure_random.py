@@ -31,14 +31,7 @@ TARGETS = (
     "tanh", "sin", "relu", "sign", "He2", "He3", "x + He2(x)/2",
     "x1 + x1*x2", "sin(x1) + x2", "max(x1, x2)", "tanh(x1)*x2 + x1", "x1 + x1*x2 + x1*x2*x3",
 )  # fmt: skip
-LETTERS = (
-    None,
-    None,
-    None,
-    ((-1.0, 1.0), (0.5, 0.5)),
-    ((0.5, 1.5), (0.5, 0.5)),
-    ((-1.0, 0.0, 1.0), (0.25, 0.5, 0.25)),
-)
+LETTERS = (None, None, None, ((-1.0, 1.0), (0.5, 0.5)), ((0.5, 1.5), (0.5, 0.5)), ((-1.0, 0.0, 1.0), (0.25, 0.5, 0.25)))
 LOSSES = ("square", "square", "square", "square", "huber:0.7")
 SIGNS = (
     {"function": "sign", "flips": 0.1},
@@ -64,9 +57,7 @@ def drawn_inputs(rng: np.random.Generator, d: int, directions: int) -> tuple[gs.
     return gs.Inputs(eigenvalues, masses, shares), f"eigenvalues ∝ {listed}"
 
 
-def drawn(
-    seed: int, d: int, structured: bool, signs: bool
-) -> tuple[gs.Network, gs.Target, dict[str, Any], str]:
+def drawn(seed: int, d: int, structured: bool, signs: bool) -> tuple[gs.Network, gs.Target, dict[str, Any], str]:
     """A network, a target, the readout's parameters with its d, and all of them in words."""
     rng = np.random.default_rng(seed)
 
@@ -90,15 +81,11 @@ def drawn(
     if structured:
         inputs, spectrum = drawn_inputs(rng, size, gs.Target(**labels).directions)
         eta, biases = eta / 2.0, 0.0
-    net = gs.Network(
-        activation, eta=eta, alpha0=alpha0, beta=beta, steps=steps, rows=rows, bias_scale=biases, **more
-    )
+    net = gs.Network(activation, eta=eta, alpha0=alpha0, beta=beta, steps=steps, rows=rows, bias_scale=biases, **more)
     words = [activation, f"on {labels['function']}", f"{steps} steps" if steps > 1 else "1 step"]
     words += [f"letters {', '.join(f'{x:g}' for x in letters[0])}"] if letters else []
     words += ["Gaussian rows"] * (rows == "gaussian") + [f"biases {biases}/√d"] * (biases > 0)
-    words += [
-        f"{name.replace('_', ' ')} {labels[name]:g}" for name in labels if name != "function" and labels[name]
-    ]
+    words += [f"{name.replace('_', ' ')} {labels[name]:g}" for name in labels if name != "function" and labels[name]]
     words += [loss] * (loss != "square") + [spectrum] * bool(spectrum)
     numbers = f"η̃ {eta:g}, α0 {alpha0:g}, β {beta:g}, α {alpha:g}, λ {lam:g}"
     return (
@@ -120,16 +107,12 @@ def predicted(*setting: Any) -> dict[str, float] | str:
     return {name: float(answers[name]) for name in ERRORS if name in answers}
 
 
-def row(
-    setting: tuple[Any, ...], trials: int, device: str, theory: dict[str, float] | str
-) -> tuple[str, list[float]]:
+def row(setting: tuple[Any, ...], trials: int, device: str, theory: dict[str, float] | str) -> tuple[str, list[float]]:
     """One row of the table, and z of the test error and of the training loss."""
     net, target, readout, words = drawn(*setting)
     if isinstance(theory, str):
         return f"| {words} | — | — | {theory} | | |", []
-    run = gs.simulate(
-        net, target, **readout, trials=trials, seed=1000 + setting[0], device=device, progress=False
-    )
+    run = gs.simulate(net, target, **readout, trials=trials, seed=1000 + setting[0], device=device, progress=False)
     error = "test_error_01" if setting[-1] and "test_error_01" in theory else "test_error"
     z, means, widths = [], [], []
     for name in (error, "train_loss"):
@@ -138,23 +121,14 @@ def row(
         widths.append(values.std(ddof=1) / len(values) ** 0.5)
         z.append(float((means[-1] - theory[name]) / widths[-1]))
     gap = 100.0 * (theory[error] / means[0] - 1.0)
-    numbers = (
-        f"{means[0]:.4f} ± {widths[0]:.4f} | {theory[error]:.4f} | {gap:+.2f} % | {z[0]:+.1f} | {z[1]:+.1f}"
-    )
+    numbers = f"{means[0]:.4f} ± {widths[0]:.4f} | {theory[error]:.4f} | {gap:+.2f} % | {z[0]:+.1f} | {z[1]:+.1f}"
     return f"| {words} | {numbers} |", z
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--device", default="cpu")
-    for name, default in (
-        ("d", 300),
-        ("trials", 24),
-        ("count", 48),
-        ("seed", 0),
-        ("seconds", 540),
-        ("processes", 2),
-    ):
+    for name, default in (("d", 300), ("trials", 24), ("count", 48), ("seed", 0), ("seconds", 540), ("processes", 2)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--structured", action="store_true")
     parser.add_argument("--signs", action="store_true")
@@ -175,9 +149,7 @@ def main() -> None:
         print(line, flush=True)
     pool.shutdown(wait=False, cancel_futures=True)
     rms = np.sqrt((np.array(scores) ** 2).mean(axis=0))
-    print(
-        f"\n{len(scores)} of {answered} settings predicted; rms z {rms[0]:.2f} (training loss {rms[1]:.2f})"
-    )
+    print(f"\n{len(scores)} of {answered} settings predicted; rms z {rms[0]:.2f} (training loss {rms[1]:.2f})")
 
 
 if __name__ == "__main__":

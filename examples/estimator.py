@@ -28,9 +28,7 @@ def main() -> None:
         print(f"{name}: R² = {scores.mean():.3f}")
     model = OneStepRegressor("auto", random_state=0).fit(X, y)
     curve = model.learning_curve_theory(X, y)
-    print(
-        f"alignment of the direction that half of the samples give: {curve.gamma:.2f}; noise {curve.noise:.2f}"
-    )
+    print(f"alignment of the direction that half of the samples give: {curve.gamma:.2f}; noise {curve.noise:.2f}")
     figure, axes = plt.subplots()
     for color, eta in enumerate(curve.eta.values):
         one = curve.sel(eta=eta)

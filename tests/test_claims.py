@@ -26,9 +26,7 @@ def said(page: str, pattern: str) -> float:
 
 def gap_of(net: gs.Network, target: str):
     """Relative difference of the isotropic model's test error from the network's own."""
-    exact, isotropic = (
-        gs.predict(net, target, **READOUTS, bulk=bulk).test_error for bulk in ("exact", "isotropic")
-    )
+    exact, isotropic = (gs.predict(net, target, **READOUTS, bulk=bulk).test_error for bulk in ("exact", "isotropic"))
     return isotropic / exact - 1.0
 
 
@@ -81,9 +79,7 @@ def test_a_step_of_three_takes_the_common_part_of_tanh_rows_away():
     """docs/theory/finite-size.md: the pull on m shrinks by a factor 100."""
     z, w = np.polynomial.hermite_e.hermegauss(200)
     h1 = float(w @ (z * np.tanh(z)) / w.sum())
-    factor = said(
-        "docs/theory/finite-size.md", r"For a tanh network with \$\\tilde\\eta=3\$ that is a factor (\d+)"
-    )
+    factor = said("docs/theory/finite-size.md", r"For a tanh network with \$\\tilde\\eta=3\$ that is a factor (\d+)")
     assert 1.0 / (1.0 - 3.0 * h1**2) ** 2 == pytest.approx(factor, rel=0.05)
 
 
@@ -119,6 +115,4 @@ def test_the_figures_of_the_readme_are_those_of_the_tables_of_networks_drawn_at_
         count, rms, gap = figures(chosen)
         assert count == said("README.md", rf"\| (\d+) (?:networks )?{words}")
         assert rms == pytest.approx(said("README.md", rf"{words} \| rms z ([\d.]+)"), abs=0.006)
-        assert gap == pytest.approx(
-            said("README.md", rf"{words} \| rms z [\d.]+, largest gap ([\d.]+) %"), abs=0.06
-        )
+        assert gap == pytest.approx(said("README.md", rf"{words} \| rms z [\d.]+, largest gap ([\d.]+) %"), abs=0.06)

@@ -183,9 +183,7 @@ def test_a_function_that_grows_fast_but_has_a_variance_is_followed_far_enough():
 def test_the_remainder_of_an_almost_linear_function_has_no_cancellation():
     """x + 1e-6 He3: μ2² = 6e-12 beside E f² = 1, to ten digits of itself."""
     found, _ = moments(as_function("x + 1e-6*(x**3 - 3*x)"))
-    assert found.remainder == pytest.approx(
-        6e-12, rel=1e-9, abs=0.0
-    )  # by default anything within 1e-12 passes
+    assert found.remainder == pytest.approx(6e-12, rel=1e-9, abs=0.0)  # by default anything within 1e-12 passes
 
 
 def absolute(power: float) -> float:
@@ -219,9 +217,7 @@ def test_two_normal_variables_are_both_below_with_the_chance_that_integration_gi
             width = mp.sqrt(1 - mp.mpf(r) ** 2)
             near = [x for x in (k / r if r else 0.0,) if -12 < x < h]  # where the integrand is steep
             expected = mp.quad(lambda x: mp.npdf(x) * mp.ncdf((k - r * x) / width), [-12, *near, h])  # noqa: B023
-        assert float(both_below(np.array(h), np.array(k), np.array(r))) == pytest.approx(
-            float(expected), abs=2e-15
-        )
+        assert float(both_below(np.array(h), np.array(k), np.array(r))) == pytest.approx(float(expected), abs=2e-15)
 
 
 def test_rules_cut_at_hyperplanes_integrate_what_jumps_there():

@@ -72,10 +72,7 @@ def test_spikes_of_letters_with_biases_have_a_strength_for_each_letter():
     ("lam", "words"),
     [
         (xr.DataArray([1.0, 2.0, 3.0], dims="run"), "lam has 3 values along dimension 'run', and eta has 2"),
-        (
-            RUN.drop_vars("run").rename(run="trial"),
-            "lam has the dimension 'trial', which answers have already",
-        ),
+        (RUN.drop_vars("run").rename(run="trial"), "lam has the dimension 'trial', which answers have already"),
         (RUN.drop_vars("run").rename(run="alpha"), "lam has the dimension 'alpha', which answers have"),
     ],
 )

@@ -56,9 +56,7 @@ def test_a_source_moves_the_target_along_the_power_law() -> None:
 def test_the_effective_rank_is_the_squared_trace_over_the_trace_of_the_square() -> None:
     assert gs.Inputs(*TWO).effective_rank == pytest.approx(1 / (0.25 * 2.5**2 + 0.75 * 0.5**2))  # of d
     values = np.arange(1, 31) ** -0.5
-    assert gs.Inputs.power_law(0.5, d=30).effective_rank == pytest.approx(
-        values.sum() ** 2 / (values**2).sum()
-    )
+    assert gs.Inputs.power_law(0.5, d=30).effective_rank == pytest.approx(values.sum() ** 2 / (values**2).sum())
 
 
 def _sample(n: int = 4000, d: int = 40) -> np.ndarray:
@@ -77,9 +75,7 @@ def test_data_give_their_eigenvalues_and_the_shares_of_a_direction() -> None:
     assert inputs.d == 40
     for power in (1, 2, 3):  # bins move moments by at most 2e-5
         np.testing.assert_allclose(inputs.mu @ inputs.omega**power, (values**power).mean(), rtol=2e-5)
-        np.testing.assert_allclose(
-            inputs.tau(1)[:, 0, 0] @ inputs.omega**power, parts @ values**power, rtol=2e-5
-        )
+        np.testing.assert_allclose(inputs.tau(1)[:, 0, 0] @ inputs.omega**power, parts @ values**power, rtol=2e-5)
 
 
 def test_a_direction_is_found_from_labels() -> None:
@@ -119,10 +115,7 @@ NAMES |= {"data": gs.Inputs.from_data, "X": SAMPLE, "few": _sample(300)}
         ("Inputs([1, 2], None, [0.5, 0.2, 0.3])", r"shares has shape \(3,\) for 2 eigenvalues"),
         ("Inputs([1, 0], None, [0.5, 0.5])", "eigenvalue 0, where the inputs do not vary"),
         ("Inputs([1, 2], None, [[[1.2, 0], [0, 0.5]], [[-0.2, 0], [0, 0.5]]])", "at least 0"),
-        (
-            "Inputs([1, 2], None, [[[0.5, 0], [0, 0.5]], [[0.5, 0], [0, 0.4]]])",
-            "to the identity; these sum to",
-        ),
+        ("Inputs([1, 2], None, [[[0.5, 0], [0, 0.5]], [[0.5, 0], [0, 0.4]]])", "to the identity; these sum to"),
         ("Inputs([1, 2], None, [[[0.5, 0.1], [0, 0.5]], [[0.5, 0], [0, 0.5]]])", "symmetric"),
         ("Target('x1 + x1*x2', inputs=Inputs(*TWO, [0.5, 0.5]))", "for 1 direction, and the target has 2"),
         ("Target('sin', inputs=Inputs(*TWO, MATRICES))", "the target has 1; give one row"),

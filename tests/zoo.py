@@ -21,9 +21,7 @@ BIASES = Letters((1, 1), (0.5, 0.5), biases=(-0.5, 0.5))
 
 FLIPS = Target("sign", flips=0.1)
 PLANE = gs.TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5))
-TILTED = gs.TwoSpikes(
-    "tanh", (1.2, 1.0), (0.5, 0.7), ((1, 0.5), (0.3, 1), (-1, 1)), (0.4, 0.3, 0.3), c=1.2, beta=1.3
-)
+TILTED = gs.TwoSpikes("tanh", (1.2, 1.0), (0.5, 0.7), ((1, 0.5), (0.3, 1), (-1, 1)), (0.4, 0.3, 0.3), c=1.2, beta=1.3)
 ONE_IN_DISGUISE = gs.TwoSpikes("tanh", (1.2, 0.7), (0.5, 0.7), ((1, 2), (0.5, 1)), (0.4, 0.6))
 
 BLOCKS, THREE_BLOCKS = ((2.5, 0.5), (0.25, 0.75)), ((3, 1, 0.2), (0.1, 0.6, 0.3))  # eigenvalues and masses
@@ -65,9 +63,7 @@ def named(cases: list[Case]) -> list[str]:
     return [case.name for case in cases]
 
 
-def spiked(
-    name: str, activation: str, function: str, alpha=1.5, lam=0.1, noise=0.0, d=None, **more: Any
-) -> Case:
+def spiked(name: str, activation: str, function: str, alpha=1.5, lam=0.1, noise=0.0, d=None, **more: Any) -> Case:
     """Spiked random features with a spike of strength 1 and alignment 0.8, unless told otherwise."""
     model = SpikedRF(activation, **{"r": 1.0, "gamma": 0.8} | more)
     return Case(name, model, Target(function, noise=noise), alpha, lam, {} if d is None else {"d": d})
@@ -163,9 +159,7 @@ LETTERS = [
     Case("rademacher relu on relu", SpikedRF("relu", 1.0, 0.9, readout="rademacher"), "relu", 1.4, trials=60),
     Case("ternary tanh", SpikedRF("tanh", 1.3, 0.8, beta=0.6, readout=TERNARY), "sin", 1.1, 0.1),
     Case("ternary relu", SpikedRF("relu", 1.0, 0.7, beta=1.8, readout=TERNARY), "relu", 1.6, 0.1),
-    Case(
-        "unequal row norms", SpikedRF("tanh", 1.0, 0.6, readout=UNEQUAL), Target("tanh", noise=0.3), 1.5, 0.2
-    ),
+    Case("unequal row norms", SpikedRF("tanh", 1.0, 0.6, readout=UNEQUAL), Target("tanh", noise=0.3), 1.5, 0.2),
     Case("biases", SpikedRF("tanh", 1.2, 0.9, beta=1.2, readout=BIASED), "relu", 1.3, 0.1),
     Case("aligned rademacher", SpikedRF("relu", 1.0, 1.0, readout="rademacher"), "relu", 2.0, 0.1),
     Case("projector", SpikedRF("relu", 1.0, 0.8, readout="rademacher"), "relu", 1.5, 0.1, _SQUARE_ROWS),
@@ -213,9 +207,7 @@ NETWORKS = [
 def steps(activation: str, etas: Any, alphas: Any = None, beta: float = 1.0, **more: Any) -> Network:
     """A network after steps of these rates on batches of these sizes; of size d if they are left out."""
     sizes = [1.0] * len(etas) if alphas is None else alphas
-    return Network(
-        activation, steps=[gs.Step(eta, n) for eta, n in zip(etas, sizes, strict=True)], beta=beta, **more
-    )
+    return Network(activation, steps=[gs.Step(eta, n) for eta, n in zip(etas, sizes, strict=True)], beta=beta, **more)
 
 
 SEVERAL_STEPS = [
@@ -238,9 +230,7 @@ SEVERAL_STEPS = [
         steps("gelu", (1.5, 1.5), (1.5, 1.5), readout="ternary"),
         Target("sin", noise=0.2),
     ),
-    Case(
-        "gaussian rows, two steps, gelu, wide", steps("gelu", (3, 1.5), (4, 2), 3, rows="gaussian"), MIX, 2.0
-    ),
+    Case("gaussian rows, two steps, gelu, wide", steps("gelu", (3, 1.5), (4, 2), 3, rows="gaussian"), MIX, 2.0),
     # its two spikes differ by 0.07, hardly more than means of rows do by chance, and an m of -4 magnifies that: zeta
     # across the first is 0.06, 0.06, 0.02 off at d = 300, 600, 2400, while errors agree
     Case("biases, two steps, relu", steps("relu", (1.5, 1), readout=BIASES), "tanh", apart=False),
@@ -270,9 +260,7 @@ FURTHER = [
     Case("two spikes on a product", PLANE, _NOISY_PRODUCT, 1.5, 0.2),
     Case("two spikes, projector", PLANE, "relu", 1.5, 0.1, _SQUARE_ROWS),
     Case("two spikes on a product, projector", PLANE, _NOISY_PRODUCT, 1.5, 0.2, _SQUARE_ROWS),
-    Case(
-        "product, projector", SpikedRF("relu", 1, 0.8, readout=SIGNS), _NOISY_PRODUCT, 1.5, 0.2, _SQUARE_ROWS
-    ),
+    Case("product, projector", SpikedRF("relu", 1, 0.8, readout=SIGNS), _NOISY_PRODUCT, 1.5, 0.2, _SQUARE_ROWS),
     Case("two spikes, logistic", PLANE, FLIPS, 1.5, 0.1, _LOGISTIC),
     Case("huber step on a cube", Network("relu", 2, 1, step_loss="huber:0.3"), Target("x**3/3", noise=0.2)),
     Case("square step, huber step", Network("relu", steps=_HUBER_STEP), "sin"),

@@ -25,11 +25,7 @@ import giantstep as gs
 from giantstep.insight.reference.bayes import evolution_of
 
 ALPHAS, LONGER = np.linspace(0.2, 3.0, 50), np.linspace(0.1, 5.0, 50)
-BULKS = {
-    "isotropic": ("tanh", "isotropic"),
-    "exact tanh": ("tanh", "exact"),
-    "exact ReLU": ("relu", "exact"),
-}
+BULKS = {"isotropic": ("tanh", "isotropic"), "exact tanh": ("tanh", "exact"), "exact ReLU": ("relu", "exact")}
 SIDE = {"isotropic": 300, "exact tanh": 150, "exact ReLU": 100}  # of the grid
 COUNT = {"isotropic": 2000, "exact tanh": 1000, "exact ReLU": 1000}  # of first layers
 COMMAND = "predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1"
@@ -200,15 +196,7 @@ def main() -> None:
     """Every row once more, the fastest of its calls, as lines of text."""
     from itertools import product
 
-    groups = (
-        SquareLoss(),
-        SeveralSteps(),
-        OtherLosses(),
-        SeveralDirections(),
-        Insight(),
-        Reference(),
-        Command(),
-    )
+    groups = (SquareLoss(), SeveralSteps(), OtherLosses(), SeveralDirections(), Insight(), Reference(), Command())
     for group in groups:
         given = getattr(group, "params", [])
         axes = [] if not given else given if isinstance(given[0], list) else [given]

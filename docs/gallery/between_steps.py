@@ -26,11 +26,7 @@ NAME = "between-steps"
 SEED = 16
 TITLE = "The same batch again, or a readout that is fitted between the steps"
 STORED = ("test_error", "gamma")
-SIZES = {
-    "tiny": Size(60, 4, n_test=2000),
-    "quick": Size(200, 10, n_test=2000),
-    "full": Size(2000, 5, n_test=20_000),
-}
+SIZES = {"tiny": Size(60, 4, n_test=2000), "quick": Size(200, 10, n_test=2000), "full": Size(2000, 5, n_test=20_000)}
 _STEPS = 4
 _READOUT = {"alpha": 1.5, "lam": 0.1}
 _REFIT = 1.0

@@ -26,16 +26,7 @@ if TYPE_CHECKING:
 NAME = "budget"
 SEED = 10
 TITLE = "The best use of a sample budget"
-STORED = (
-    "test_error",
-    "best_error",
-    "best_split",
-    "best_eta",
-    "best_lam",
-    "best_alpha0",
-    "best_alpha",
-    "at_end",
-)
+STORED = ("test_error", "best_error", "best_split", "best_eta", "best_lam", "best_alpha0", "best_alpha", "at_end")
 SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(300, 20, 24), "full": Size(2000, 10, 48)}
 _NET, _NO_STEP = Network("tanh", eta=1.0, alpha0=6.0), Network("tanh", eta=0.0, alpha0=0.0)
 _TARGET = "sin"
@@ -53,14 +44,9 @@ def parts(size: Size) -> dict[str, CachedCall]:
     best = {"over": ("eta", "lam"), "bulk": "exact", "scan": {name: scans[name] for name in ("eta", "lam")}}
     return {
         "optimum": CachedCall(
-            "tune",
-            _NET,
-            (_TARGET,),
-            {"budget": budgets, "over": tuple(scans), "bulk": "exact", "scan": scans},
+            "tune", _NET, (_TARGET,), {"budget": budgets, "over": tuple(scans), "bulk": "exact", "scan": scans}
         ),
-        "random": CachedCall(
-            "tune", _NO_STEP, (_TARGET,), {"alpha": fine, "over": ("lam",), "bulk": "isotropic"}
-        ),
+        "random": CachedCall("tune", _NO_STEP, (_TARGET,), {"alpha": fine, "over": ("lam",), "bulk": "isotropic"}),
         "diagram": CachedCall("predict", rates, (_TARGET,), diagram),
         "best": CachedCall("tune", _NET, (_TARGET,), {"alpha": 3.0, **best}),
     }
@@ -128,14 +114,10 @@ def draw(data: Data) -> Figure:
 def _diagram(figure: Figure, axes: Axes, data: Data) -> None:
     relative = data["diagram"]["test_error"].transpose("lam", "eta") / linear_error(_TARGET)
     levels = np.round(np.geomspace(0.7, 2.8, 13), 2)
-    shown = axes.contourf(
-        relative["eta"], relative["lam"], relative, levels, cmap="cividis", extend="both", norm="log"
-    )
+    shown = axes.contourf(relative["eta"], relative["lam"], relative, levels, cmap="cividis", extend="both", norm="log")
     axes.contour(relative["eta"], relative["lam"], relative, [1.0], colors="white", linewidths=1.8)
     best = data["best"]
-    axes.plot(
-        float(best["best_eta"]), float(best["best_lam"]), "*", color="white", markersize=11, mec="black"
-    )
+    axes.plot(float(best["best_eta"]), float(best["best_lam"]), "*", color="white", markersize=11, mec="black")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(r"learning rate, $\tilde\eta$")

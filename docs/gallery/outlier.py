@@ -81,9 +81,7 @@ def draw(data: Data) -> Figure:
     left.set_ylim(3e-3, 4.0)
     log_ticks(left.xaxis, (0.2, 0.5, 1, 2, 5, 10, 20))
     left.set_ylabel("density")
-    left.set_title(
-        rf"relu, $\alpha = {ALPHA:g}$, $\beta = {BETA:g}$, $d = {simulation.attrs['d']}$", loc="left"
-    )
+    left.set_title(rf"relu, $\alpha = {ALPHA:g}$, $\beta = {BETA:g}$, $d = {simulation.attrs['d']}$", loc="left")
     gap = theory["edge"].values[0, 1], theory["edge"].values[1, 0]
     margin = 0.35 * (gap[1] - gap[0])
     _draw_bulk(right, theory, bulk, np.linspace(gap[0] - margin, gap[1] + margin, 60))
@@ -91,18 +89,10 @@ def draw(data: Data) -> Figure:
     right.set_ylim(0.0, top)
     right.plot(outlier, np.full(len(outlier), 0.06 * top), "|", color="#D55E00", markersize=9)
     error = outlier.std(ddof=1) / np.sqrt(len(outlier))
-    mark = {
-        "marker": "o",
-        "markerfacecolor": "white",
-        "linestyle": "none",
-        "color": "#D55E00",
-        "markersize": 4.5,
-    }
+    mark = {"marker": "o", "markerfacecolor": "white", "linestyle": "none", "color": "#D55E00", "markersize": 4.5}
     right.errorbar(outlier.mean(), 0.16 * top, xerr=error, label="outlier, simulated", capsize=2.0, **mark)
     exact = float(theory["outlier"].values[0])
-    right.annotate(
-        "theory", (exact, 0.2 * top), (exact, 0.42 * top), ha="center", arrowprops={"arrowstyle": "->"}
-    )
+    right.annotate("theory", (exact, 0.2 * top), (exact, 0.42 * top), ha="center", arrowprops={"arrowstyle": "->"})
     right.set_xlim(gap[0] - margin, gap[1] + margin)
     right.set_title("the gap", loc="left")
     right.legend(loc="upper right")

@@ -53,9 +53,7 @@ def parts(size: Size) -> dict[str, CachedCall]:
     run = {"d": size.d, "trials": size.trials, "seed": SEED, "n_test": size.n_test}
     found: dict[str, CachedCall] = {}
     for name, model in models.items():
-        found[f"{name}-theory"] = CachedCall(
-            "predict", model, ("tanh",), {**_RATIOS, "d": size.d, "tolerance": 1e-6}
-        )
+        found[f"{name}-theory"] = CachedCall("predict", model, ("tanh",), {**_RATIOS, "d": size.d, "tolerance": 1e-6})
         found[f"{name}-simulation"] = CachedCall("simulate", model, ("tanh",), {**_RATIOS, **run})
     return found
 
@@ -92,9 +90,7 @@ def _in_the_end(data: xr.Dataset) -> xr.Dataset:
 def draw(data: Data) -> Figure:
     """Best rates on the left; three rates, and the alignments that they leave, on the right."""
     figure, (left, middle, right) = look.panels(3, 9.6, 3.7)
-    colours = [
-        style.look(index, len(_BEST)) for index in range(len(_BEST))
-    ]  # networks have no order, rates have
+    colours = [style.look(index, len(_BEST)) for index in range(len(_BEST))]  # networks have no order, rates have
     for name, shade in zip(_BEST, colours, strict=True):
         look.line(left, data[f"{name}-theory"]["test_error"], "steps", shade)
         look.points(left, data[f"{name}-simulation"]["test_error"], "steps", shade)

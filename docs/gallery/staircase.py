@@ -37,9 +37,7 @@ _NETWORKS = {
     "shifted": (r"$\tanh(x + \frac{1}{2})$, $\tilde\eta = 2$", "tanh(x + 0.5)", 2.0),
 }
 _CLOSE = 0.14  # overlaps that the enlarged panels show
-_PLAIN = (
-    0.05  # overlap from which on theory and simulation are compared: others are 0, or noise of order d^-1/2
-)
+_PLAIN = 0.05  # overlap from which on theory and simulation are compared: others are 0, or noise of order d^-1/2
 
 
 def parts(size: Size) -> dict[str, CachedCall]:

@@ -86,9 +86,7 @@ def read(figure: Any) -> dict[str, xr.Dataset]:
 def run(figure: Any) -> None:
     """Run a gallery script: compute and store if `--compute` is given, then draw and print the z-scores."""
     parser = argparse.ArgumentParser(description=figure.TITLE)
-    parser.add_argument(
-        "--compute", choices=list(figure.SIZES), help="compute at this size and store the results"
-    )
+    parser.add_argument("--compute", choices=list(figure.SIZES), help="compute at this size and store the results")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--workers", type=int, default=1, help="processes side by side")
     parser.add_argument("--data", default="reproduction-gallery", help="folder for all of the data")
@@ -108,10 +106,7 @@ def _obtain(figure: Any, size: Size, folder: Path, device: str, workers: int) ->
     """Every part's data, from the folder or computed."""
 
     def obtained(parts: Mapping[str, CachedCall]) -> dict[str, xr.Dataset]:
-        return {
-            name: part.obtain(folder / f"{figure.NAME}.{name}.nc", device, workers)
-            for name, part in parts.items()
-        }
+        return {name: part.obtain(folder / f"{figure.NAME}.{name}.nc", device, workers) for name, part in parts.items()}
 
     data = obtained(figure.parts(size))
     return data | obtained(figure.then(size, data)) if hasattr(figure, "then") else data

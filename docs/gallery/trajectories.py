@@ -51,9 +51,7 @@ def parts(size: Size) -> dict[str, CachedCall]:
     run = {"d": size.d, "trials": size.trials, "seed": SEED, "n_test": size.n_test}
     for name, (_, activation, eta, letters) in _NETWORKS.items():
         net = Network(activation, eta=eta, alpha0=1.0, steps=_STEPS, readout=letters)
-        found[f"{name}-theory"] = CachedCall(
-            "predict", net, ("tanh",), {**readout, "bulk": "isotropic", "d": size.d}
-        )
+        found[f"{name}-theory"] = CachedCall("predict", net, ("tanh",), {**readout, "bulk": "isotropic", "d": size.d})
         found[f"{name}-simulation"] = CachedCall("simulate", net, ("tanh",), {**readout, **run})
     return found
 

@@ -26,11 +26,7 @@ NAME = "two-directions"
 SEED = 14
 TITLE = "What one giant step learns of two directions"
 STORED = ("test_error", "truth", "learned", "linear", "floor")
-SIZES = {
-    "tiny": Size(60, 4, 5, n_test=2000),
-    "quick": Size(200, 8, 33),
-    "full": Size(1500, 5, 65),
-}
+SIZES = {"tiny": Size(60, 4, 5, n_test=2000), "quick": Size(200, 8, 33), "full": Size(1500, 5, 65)}
 _NET = Network("relu", eta=4.0, alpha0=8.0, beta=2.0, readout="rademacher")
 _TARGETS = {
     "product": ("x1 + x1*x2", r"$x_1 + x_1 x_2$"),
@@ -99,13 +95,7 @@ def draw(data: Data) -> Figure:
 def _plane(axes: Axes, values: xr.DataArray, top: float) -> None:
     """A function of (x1, x2) in shades from -top (blue) to top (red), with level lines where it is not flat."""
     axes.imshow(
-        values,
-        origin="lower",
-        extent=(-2.5, 2.5, -2.5, 2.5),
-        cmap="RdBu_r",
-        vmin=-top,
-        vmax=top,
-        aspect="equal",
+        values, origin="lower", extent=(-2.5, 2.5, -2.5, 2.5), cmap="RdBu_r", vmin=-top, vmax=top, aspect="equal"
     )
     smooth = float(np.abs(np.diff(values.values, axis=1)).max()) < _JUMP * top
     if smooth and float(np.ptp(values.values)) > _JUMP * top:

@@ -67,15 +67,10 @@ def main() -> None:
     for power in (0.5, 1.0):
         X, vectors = whitened_by(raw, power)
         rows = variants(X, vectors, random)
-        places = {
-            "uniform": random.normal(size=SIDE**2),
-            "leading": vectors[:, :10] @ random.normal(size=10),
-        }
+        places = {"uniform": random.normal(size=SIDE**2), "leading": vectors[:, :10] @ random.normal(size=10)}
         for place, direction in places.items():
             laws = {"gaussian": gs.Inputs.from_data(X, direction=direction)}
-            laws |= {
-                name: gs.Inputs.from_data(kept, direction=direction, keep=True) for name, kept in rows.items()
-            }
+            laws |= {name: gs.Inputs.from_data(kept, direction=direction, keep=True) for name, kept in rows.items()}
             for activation, function in PAIRS:
                 about = {"power": power, "place": place, "activation": activation, "target": function}
                 lines += compared(about, laws)
@@ -103,9 +98,7 @@ def compared(about: dict[str, Any], laws: dict[str, gs.Inputs]) -> list[dict[str
             line[name] = float(found.test_error.mean())
             line[f"{name}_error"] = float(found.test_error.std(ddof=1)) / TRIALS**0.5
             line[f"{name}_r"] = float(found.r.mean())
-        lines.append(
-            {key: float(f"{one:.5g}") if isinstance(one, float) else one for key, one in line.items()}
-        )
+        lines.append({key: float(f"{one:.5g}") if isinstance(one, float) else one for key, one in line.items()})
         print(lines[-1], flush=True)
     return lines
 

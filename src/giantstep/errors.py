@@ -77,9 +77,7 @@ class ParameterError(GiantstepError, ValueError):
     --noise -1.0 is not allowed: it must be at least 0
     """
 
-    def __init__(
-        self, sentence: str, name: str | None = None, value: object = None, reason: str | None = None
-    ):
+    def __init__(self, sentence: str, name: str | None = None, value: object = None, reason: str | None = None):
         super().__init__(sentence)
         self.name, self.value, self.reason = name, value, reason
 
@@ -93,9 +91,7 @@ def shown(value: object) -> str:
     """A value in a message: on one line, and no longer than that."""
     try:
         text = f"{value:g}" if isinstance(value, float) else " ".join(repr(value).split())
-    except (
-        Exception
-    ):  # Python writes no whole number of 5,000 digits, and objects may have a `__repr__` that fails
+    except Exception:  # Python writes no whole number of 5,000 digits, and objects may have a `__repr__` that fails
         text = f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 

@@ -35,9 +35,7 @@ def _check_real(y: Any) -> None:
     truth values are 0 and 1 to it."""
     found = None if y is None else not_a_number(y)
     if found not in (None, "a complex number", "a truth value"):
-        raise ParameterError(
-            f"y has {found} where a regressor needs numbers; for classes there is OneStepClassifier"
-        )
+        raise ParameterError(f"y has {found} where a regressor needs numbers; for classes there is OneStepClassifier")
 
 
 class OneStepRegressor(RegressorMixin, OneStep):
@@ -65,9 +63,7 @@ class OneStepRegressor(RegressorMixin, OneStep):
         X, y = self._validated(X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
         loss, single = self._loss(), np.ndim(y) == 1
         if not loss.residual:
-            raise ParameterError(
-                f"loss = {loss.name!r} is for classes; use a loss of the residual, such as 'huber:1'"
-            )
+            raise ParameterError(f"loss = {loss.name!r} is for classes; use a loss of the residual, such as 'huber:1'")
         X, y, weights = self._merged(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1), sample_weight)
         standard = standardise(y, weights)
         self._fit(X, standard(y), weights, np.zeros(len(y)))
@@ -133,9 +129,7 @@ class OneStepRegressor(RegressorMixin, OneStep):
         options: Any = {"scoring": "neg_mean_squared_error", "shuffle": True, "error_score": "raise"}
         cv = KFold(folds, shuffle=True, random_state=seed)
         curves = (
-            learning_curve(
-                plain.set_params(eta=eta), X, y, train_sizes=n, cv=cv, random_state=seed, **options
-            )
+            learning_curve(plain.set_params(eta=eta), X, y, train_sizes=n, cv=cv, random_state=seed, **options)
             for eta in etas
         )
         errors = np.stack([-scores for _, _, scores, *_ in curves])

@@ -109,12 +109,7 @@ def test_measured_spike_alignment_and_norms_agree_with_result_1(case):
         mean, error = run[name].mean("trial").values, standard_error(run[name]).values
         # what Result 1 leaves out is of order 1/d; 4.5 standard errors of t with 39 degrees for 26 comparisons
         off = np.abs(mean - theory[name].values)
-        assert np.all(off < 4.5 * error + 2 / at["d"] * np.abs(mean)), (
-            name,
-            mean,
-            theory[name].values,
-            error,
-        )
+        assert np.all(off < 4.5 * error + 2 / at["d"] * np.abs(mean)), (name, mean, theory[name].values, error)
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,7 @@ def traces(page: Any, card: str = "curve") -> dict[str, dict[str, Any]]:
     """What is drawn on a card, by name; the main curve also as "main"."""
     picked = "(box) => JSON.stringify((box.data ?? []).map(({name, x, y, meta}) => ({name, x, y, meta})))"
     found = json.loads(page.locator(f"#{card} .chart").evaluate(picked))
-    return {trace["meta"]: trace for trace in found if "meta" in trace} | {
-        trace["name"]: trace for trace in found
-    }
+    return {trace["meta"]: trace for trace in found if "meta" in trace} | {trace["name"]: trace for trace in found}
 
 
 def unfold(page: Any) -> None:
@@ -125,8 +123,6 @@ def slide(page: Any, name: str, shares: Iterable[float]) -> Iterator[float]:
 def pixels(place: Any) -> np.ndarray:
     """What is seen there: rows of pixels, each red, green and blue from 0 to 1."""
     before = seen = None
-    while (
-        before is None or before != place.bounding_box()
-    ):  # a message in another card may move this one meanwhile
+    while before is None or before != place.bounding_box():  # a message in another card may move this one meanwhile
         before, seen = place.bounding_box(), place.screenshot()
     return imread(BytesIO(seen), format="png")[..., :3]

@@ -56,9 +56,7 @@ def test_every_example_is_answered_soon_and_without_a_warning(visit):
                 spent = time.process_time() - begun
             if spent > LONGEST.get(name, LONGEST_VIEW):
                 slow.append((title, name, round(spent, 1)))
-            orthogonal = (
-                name == "spectrum" and settings.bulk == "orthogonal"
-            )  # which is another's, as it says
+            orthogonal = name == "spectrum" and settings.bulk == "orthogonal"  # which is another's, as it says
             limit = name == "parts"  # which are those of the limit, and say so where that is far
             if answer.get("notes") and not (orthogonal or limit):
                 warned.append((title, name, answer["notes"]))

@@ -92,8 +92,7 @@ def test_axes_fit_the_last_answer_once_the_hand_rests(visit):
 
 
 @pytest.mark.parametrize(
-    ("card", "places"),
-    [("curve", {"alpha": (0.1, 1)}), ("optimum", {"eta": (0.05, 0.2), "lam": (10, 100)})],
+    ("card", "places"), [("curve", {"alpha": (0.1, 1)}), ("optimum", {"eta": (0.05, 0.2), "lam": (10, 100)})]
 )
 def test_a_click_on_a_chart_goes_there(visit, card, places):
     """A tenth from the left and from the top, on axes in ratios."""

@@ -26,9 +26,7 @@ def test_a_chart_has_these_buttons_and_no_others(visit, address):
         page.locator(f"#{card} .nsewdrag").first.hover()
         bar = page.locator(f"#{card} .modebar")
         expect(bar).to_be_visible()
-        shown = bar.locator("[data-title]").evaluate_all(
-            "(buttons) => buttons.map(({ dataset }) => dataset.title)"
-        )
+        shown = bar.locator("[data-title]").evaluate_all("(buttons) => buttons.map(({ dataset }) => dataset.title)")
         assert shown == BUTTONS, card
 
 
@@ -49,6 +47,4 @@ def test_the_page_asks_its_own_server_alone(visit, explorer):
     paths = {urlsplit(url).path for url in asked}
     assert {"/main.js", "/plotly.min.js", "/api/landscape", "/api/simulate"} <= paths
     assert {urlsplit(url).netloc for url in asked} - {""} == {urlsplit(explorer.url).netloc}
-    assert set(page.evaluate("() => window.refused")) <= {
-        "inline"
-    }  # the content policy had nothing else to refuse
+    assert set(page.evaluate("() => window.refused")) <= {"inline"}  # the content policy had nothing else to refuse

@@ -66,13 +66,7 @@ def test_a_function_of_two_directions_is_learned_on_a_plane(visit, pictures):
     eventually(lambda: "target (σ⋆)" in traces(page, "learned"))
 
 
-HOSTILE = (
-    "<img src=x onerror=alert(1)>",
-    "__import__('os').system('id')",
-    "');alert(1)//",
-    "tanh(",
-    "exp(x**4)",
-)
+HOSTILE = ("<img src=x onerror=alert(1)>", "__import__('os').system('id')", "');alert(1)//", "tanh(", "exp(x**4)")
 
 
 def test_hostile_texts_give_one_message_at_their_field(visit):
@@ -141,9 +135,7 @@ def test_what_is_drawn_can_be_taken_away(visit):
     copy = page.get_by_role("button", name="Copy the Python lines: The network")
     copy.click()
     expect(copy).to_have_text("Copied")
-    assert page.evaluate("() => navigator.clipboard.readText()").startswith(
-        "import numpy as np\nimport giantstep"
-    )
+    assert page.evaluate("() => navigator.clipboard.readText()").startswith("import numpy as np\nimport giantstep")
     for kind, opening in {"PNG": b"\x89PNG", "SVG": b"<svg"}.items():
         with page.expect_download() as waiting:
             page.get_by_role("button", name=f"Learning curve: save as {kind} picture").click()
@@ -159,9 +151,7 @@ def test_a_simulation_drops_its_points_and_can_be_cancelled(visit, pictures):
     assert len(traces(page)["simulation, d = 100, 4 of 4 trials"]["x"]) == 8
     page.screenshot(path=pictures / "simulation.png")
     page.locator("#set-d").fill("1500")
-    eventually(
-        lambda: not any(name.startswith("simulation") for name in traces(page))
-    )  # they were of another d
+    eventually(lambda: not any(name.startswith("simulation") for name in traces(page)))  # they were of another d
     page.get_by_role("button", name="Simulate at d = 1500").click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#curve .remark")).to_contain_text("cancelled")

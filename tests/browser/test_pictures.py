@@ -12,20 +12,7 @@ from giantstep.explorer.settings import Settings, controls
 from giantstep.explorer.views import VIEWS
 
 from ..explorer.conftest import Visitor
-from .looking import (
-    ALL_IN_SIGHT,
-    CARDS,
-    OTHER,
-    QUIET,
-    enter,
-    eventually,
-    expect,
-    pixels,
-    settled,
-    slide,
-    start,
-    unfold,
-)
+from .looking import ALL_IN_SIGHT, CARDS, OTHER, QUIET, enter, eventually, expect, pixels, settled, slide, start, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -49,9 +36,7 @@ def form(page: Any) -> dict[str, Any]:
         "(fields) => fields.map((f) => [f.name, f.type === 'checkbox' ? f.checked : f.value])"
     )
     read = {"count": int, "number": lambda text: text if text == "inf" else float(text)}
-    return {
-        name: read.get(KINDS[name], str if isinstance(value, str) else bool)(value) for name, value in fields
-    }
+    return {name: read.get(KINDS[name], str if isinstance(value, str) else bool)(value) for name, value in fields}
 
 
 def answer(explorer: Any, view: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -136,9 +121,7 @@ def share_in_sight(page: Any, card: str, found: dict[str, Any], wanted: tuple[An
         return cells_in_colour(page, found, wanted[1])
     seen = pixels(page.locator(f"#{card} .chart"))
     if card == "parts":  # the middle of each bar that is longer than a few pixels
-        zero = page.locator(f"#{card} .chart").evaluate(
-            "({ _fullLayout: { xaxis } }) => xaxis._offset + xaxis.d2p(0)"
-        )
+        zero = page.locator(f"#{card} .chart").evaluate("({ _fullLayout: { xaxis } }) => xaxis._offset + xaxis.d2p(0)")
         bars = [
             (0.5 * (zero + x), y, rgb(c))
             for (x, y), c in zip(found["places"], found["marker"]["color"], strict=True)

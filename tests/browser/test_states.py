@@ -77,9 +77,7 @@ def test_an_axis_keeps_its_kind_until_the_visitor_changes_it(visit):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1440, 2200), (390, 844)])
 def test_axe_finds_no_violations(visit, size, scheme):
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="the extra 'browser' is not installed"
-    )
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="the extra 'browser' is not installed")
     page = visit("#bulk=isotropic", *CARDS, size=size, scheme=scheme)
     for fold in page.locator("details:not([open]) > summary").all()[::-1]:
         fold.click()

@@ -103,7 +103,5 @@ def test_what_is_not_covered_is_refused_and_leads_to_the_page_that_lists_it(chan
 
 
 def test_the_page_on_convergence_lists_every_code_and_whether_it_is_a_failure():
-    rows = re.findall(
-        r"^\| (\d+) \| .+ \| (true|false) \|$", text_of(DOCS / "guides" / "debug.md"), re.MULTILINE
-    )
+    rows = re.findall(r"^\| (\d+) \| .+ \| (true|false) \|$", text_of(DOCS / "guides" / "debug.md"), re.MULTILINE)
     assert rows == [(str(code), str(not FAILED[code]).lower()) for code in range(len(SENTENCES))]

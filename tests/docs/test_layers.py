@@ -10,10 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "giantstep"
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-SURFACE = (
-    "__init__",
-    "__main__",
-)  # public names, which are looked up when asked for, and the way into the command
+SURFACE = ("__init__", "__main__")  # public names, which are looked up when asked for, and the way into the command
 
 
 def rows(heading: str) -> list[str]:
@@ -60,8 +57,7 @@ def home(path: Path) -> str:
 
 
 IMPORTS = {
-    path: set(imports(path, ast.parse(path.read_text(encoding="utf-8"))))
-    for path in sorted(SOURCE.rglob("*.py"))
+    path: set(imports(path, ast.parse(path.read_text(encoding="utf-8")))) for path in sorted(SOURCE.rglob("*.py"))
 }
 LAYERED = [path for path in IMPORTS if home(path) not in SURFACE]
 

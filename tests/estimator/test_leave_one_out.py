@@ -100,9 +100,7 @@ def test_only_samples_that_no_step_has_seen_judge():
     X, y = rng.standard_normal((40, 60)), rng.standard_normal(40)
     model = OneStepRegressor(2.0, 20, lam=0.3, split=0.3, random_state=0).fit(X, y)
     shares = np.linalg.lstsq(model.inputs_(X).T, model.network_.spike[0], rcond=None)[0]
-    fresh = (
-        np.abs(shares - np.median(shares)) < 1e-9 * np.abs(shares).max()
-    )  # each sample counts zero, centred
+    fresh = np.abs(shares - np.median(shares)) < 1e-9 * np.abs(shares).max()  # each sample counts zero, centred
     assert fresh.sum() == 28
     left = posed(model.transform(X), (y[:, None] - y.mean()) / y.std(), np.ones(40)).left_out(square, 0.3)
     assert float(model.loo_.error[0]) == pytest.approx(left.losses[fresh].mean())
@@ -146,9 +144,7 @@ def test_a_step_is_taken_where_it_helps_and_not_where_there_is_nothing_to_find()
     assert float(helped.loo_.rate_error.sel(eta=0.0)) > 2 * float(helped.loo_.rate_error.min())
     # Labels that are noise: of rates that win by chance a share of 0.32 wins by more than one standard error.
     # Of 25 such wins 17 or more would then be taken with probability 2e-4.
-    tries = [
-        OneStepRegressor(width=40, random_state=k).fit(X[:200], rng.standard_normal(200)) for k in range(60)
-    ]
+    tries = [OneStepRegressor(width=40, random_state=k).fit(X[:200], rng.standard_normal(200)) for k in range(60)]
     won = sum(model.loo_.rate_error.values.argmin() > 0 for model in tries)
     assert won > 10
     assert sum(model.network_.eta > 0 for model in tries) < 0.68 * won
@@ -167,9 +163,7 @@ def quadratic(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]
     return X, 0.5 * np.tanh(3 * X[:, 0]) + (products * X).sum(axis=1) + 0.1 * rng.standard_normal(n)
 
 
-@pytest.mark.parametrize(
-    ("data", "activation", "helps"), [(one_index, "tanh", True), (quadratic, "relu", False)]
-)
+@pytest.mark.parametrize(("data", "activation", "helps"), [(one_index, "tanh", True), (quadratic, "relu", False)])
 def test_the_chosen_rate_is_within_noise_of_the_best_of_the_whole_grid(data, activation, helps):
     """All rates, on 4000 new samples. The choice was made on 400: its noise is theirs."""
     for k in range(4):

@@ -102,9 +102,7 @@ def test_automatic_steps_move_rows_of_letter_one_by_their_own_length(letters):
 def test_spikes_are_those_of_the_simulation():
     """Same law at the same size: means over 30 runs within 4 standard errors of each other."""
     d, trials, scale = 60, 30, np.sqrt((1 - np.exp(-8)) / 2)  # of sin(2z)
-    sim = simulate(
-        Network("tanh", 2.0, 3.0, beta=1.5), f"sin(2*x)/{scale}", alpha=1.0, lam=1.0, d=d, trials=trials
-    )
+    sim = simulate(Network("tanh", 2.0, 3.0, beta=1.5), f"sin(2*x)/{scale}", alpha=1.0, lam=1.0, d=d, trials=trials)
     found = []
     for seed in range(trials):
         X, y, theta = single_index(6 * d, d, seed)
@@ -136,9 +134,7 @@ def test_readouts_of_classes_are_logistic_regressions():
     model = OneStepClassifier("auto", width=30, lam=2.0, random_state=0).fit(X, y)
     reference = LogisticRegression(C=0.5, tol=1e-10, max_iter=2000).fit(seen(model, X), y)
     # the intercept is penalised by a millionth, which moves it by about that
-    np.testing.assert_allclose(
-        model.decision_function(X), reference.decision_function(seen(model, X)), atol=1e-4
-    )
+    np.testing.assert_allclose(model.decision_function(X), reference.decision_function(seen(model, X)), atol=1e-4)
     np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(seen(model, X)), atol=1e-4)
 
 
@@ -176,9 +172,7 @@ def test_units_of_targets_do_not_matter(loss):
     model = OneStepRegressor(width=60, loss=loss, random_state=0)
     expected = model.fit(X, y).predict(X)
     for scale, shift in ((7.0, -3.0), (1e-170, 0.0), (1e300, 0.0), (1e-300, 0.0)):
-        np.testing.assert_allclose(
-            model.fit(X, scale * y + shift).predict(X), scale * expected + shift, rtol=1e-6
-        )
+        np.testing.assert_allclose(model.fit(X, scale * y + shift).predict(X), scale * expected + shift, rtol=1e-6)
     both = model.fit(X, np.stack([y, 1e-170 * y], axis=1)).predict(X)
     np.testing.assert_allclose(both[:, 1], 1e-170 * both[:, 0], rtol=1e-6)
 
@@ -226,9 +220,7 @@ def test_huber_readouts_are_those_of_scikit_learn():
     model = OneStepRegressor(1.0, 20, loss="huber:1", lam=0.1, random_state=0).fit(X, y)
     theirs = HuberRegressor(epsilon=1.5, alpha=0.1, tol=1e-8, max_iter=10_000).fit(seen(model, X), y)
     delta = float(1.5 * theirs.scale_)
-    scaled = OneStepRegressor(1.0, 20, loss=f"huber:{delta!r}", lam=0.1 * theirs.scale_, random_state=0).fit(
-        X, y
-    )
+    scaled = OneStepRegressor(1.0, 20, loss=f"huber:{delta!r}", lam=0.1 * theirs.scale_, random_state=0).fit(X, y)
     np.testing.assert_allclose(scaled.predict(X), theirs.predict(seen(model, X)), atol=1e-3)
 
 

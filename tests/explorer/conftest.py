@@ -21,16 +21,12 @@ class Visitor:
         self.server = server
         self.host, self.port = str(server.server_address[0]), int(server.server_address[1])
 
-    def request(
-        self, method: str, path: str, body: bytes | None = None, **headers: str
-    ) -> tuple[int, dict, bytes]:
+    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, dict, bytes]:
         """Status, headers and body; with the token, unless an Authorization is given."""
         headers = {"Authorization": f"Bearer {self.server.token}"} | headers
         connection = http.client.HTTPConnection(self.host, self.port, timeout=120)
         try:
-            connection.request(
-                method, path, body, {name.replace("_", "-"): value for name, value in headers.items()}
-            )
+            connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
             response = connection.getresponse()
             return response.status, dict(response.headers), response.read()
         finally:

@@ -175,9 +175,7 @@ OF_OTHER_VIEWS = [
 @pytest.mark.parametrize(
     ("view", "settings", "words", "blamed"), [*(("curve", *row) for row in REFUSALS), *OF_OTHER_VIEWS]
 )
-def test_a_refusal_is_a_sentence_of_the_page_and_names_the_setting_to_blame(
-    visitor, view, settings, words, blamed
-):
+def test_a_refusal_is_a_sentence_of_the_page_and_names_the_setting_to_blame(visitor, view, settings, words, blamed):
     status, lines = visitor.ask(view, settings)
     (answer,) = (line for line in lines if "error" in line)
     assert status == (200 if len(lines) > 1 else 400)  # a simulation has begun when it is refused
@@ -221,9 +219,7 @@ def test_extreme_values_within_the_limits_are_answered(visitor, settings):
         (501, "PUT", "/api/curve", b"{}", JSON),
     ],
 )
-def test_only_the_own_page_gets_an_answer_and_only_to_a_question(
-    visitor, status, method, path, body, headers
-):
+def test_only_the_own_page_gets_an_answer_and_only_to_a_question(visitor, status, method, path, body, headers):
     own = f"{visitor.host}:{visitor.port}"
     headers = {name: value.format(own=own, port=visitor.port) for name, value in headers.items()}
     assert visitor.request(method, path, body, **headers)[0] == status
@@ -301,15 +297,11 @@ def test_a_taken_port_is_a_sentence_and_the_usual_one_gives_way():
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize(
-    ("end", "status", "words"), [("SIGINT", 0, "the explorer has ended\n"), ("SIGKILL", -9, "")]
-)
+@pytest.mark.parametrize(("end", "status", "words"), [("SIGINT", 0, "the explorer has ended\n"), ("SIGKILL", -9, "")])
 def test_the_command_serves_until_it_is_ended_and_leaves_nothing_at_work(end, status, words):
     command = [sys.executable, "-m", "giantstep", "explore", "--no-browser", "--port", "0"]
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # which this run itself may ignore
-    process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, preexec_fn=heed, start_new_session=True
-    )
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed, start_new_session=True)
     try:
         assert process.stderr is not None
         link = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]{32})", process.stderr.readline())

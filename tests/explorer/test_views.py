@@ -158,8 +158,7 @@ def test_the_spectrum_has_mass_one_and_knows_its_edges(visitor):
 
 
 @pytest.mark.parametrize(
-    ("bulk", "drawn", "note"),
-    [("orthogonal", "isotropic", "orthogonal rows is not known"), ("exact", "exact", None)],
+    ("bulk", "drawn", "note"), [("orthogonal", "isotropic", "orthogonal rows is not known"), ("exact", "exact", None)]
 )
 def test_a_spectrum_of_another_model_says_so(visitor, bulk, drawn, note):
     answer = asked(visitor, "spectrum", {"activation": "relu", "bulk": bulk})
@@ -200,13 +199,7 @@ def test_hostile_texts_stay_texts_in_the_python_lines(text):
     assert constants.count(text) == 2
 
 
-MOVED: dict[str, Any] = {
-    "target": "tanh",
-    "activation": "erf",
-    "readout": "ternary",
-    "rows": "gaussian",
-    "gamma": 0.5,
-}
+MOVED: dict[str, Any] = {"target": "tanh", "activation": "erf", "readout": "ternary", "rows": "gaussian", "gamma": 0.5}
 PARAMETERS = [name for name, control in CONTROLS.items() if control.of]
 
 

@@ -148,8 +148,7 @@ def test_the_isotropic_model_is_off_for_strong_steps_and_right_for_weak_ones_on_
     width = made("width")
     assert width["width-limit"].attrs["bulk"] == "exact"
     narrow, wide = (
-        np.abs(width["width-isotropic"]["test_error"] / width["width-exact"]["test_error"] - 1)[i]
-        for i in (0, -1)
+        np.abs(width["width-isotropic"]["test_error"] / width["width-exact"]["test_error"] - 1)[i] for i in (0, -1)
     )
     assert narrow > 5 * wide
 
@@ -202,9 +201,7 @@ def test_the_best_split_beats_random_features():
 def test_figures_are_found_by_name_and_number():
     assert find("5").NAME == find("width").NAME == "width"
     for name in ("widht", "budget", "17"):
-        with pytest.raises(
-            ParameterError, match=f"figure '{name}' is not one of the paper's: .*width.* page Gallery"
-        ):
+        with pytest.raises(ParameterError, match=f"figure '{name}' is not one of the paper's: .*width.* page Gallery"):
             find(name)
 
 
@@ -232,9 +229,7 @@ def test_beyond_the_critical_rate_the_spike_grows_and_its_alignment_falls():
     data = stored("trajectories")
     for kind in ("theory", "simulation"):
         strong, tanh = (data[f"{name}-{kind}"] for name in ("strong", "tanh"))
-        r, gamma = (
-            part.mean("trial") if kind == "simulation" else part for part in (strong["r"], strong["gamma"])
-        )
+        r, gamma = (part.mean("trial") if kind == "simulation" else part for part in (strong["r"], strong["gamma"]))
         assert float(r[-1]) > 3 * float(r[0])
         assert float(gamma[-1]) < 0.5 * float(gamma[0])
         own = tanh["network_error"].mean("trial") if kind == "simulation" else tanh["network_error"]

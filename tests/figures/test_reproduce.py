@@ -22,9 +22,7 @@ from giantstep.figures.report import scores, table
 from ..surface.command import giantstep
 
 SRF = gs.SpikedRF("tanh", r=0.9, gamma=1.0)
-RUN = CachedCall(
-    "simulate", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1, "d": 20, "trials": 3, "seed": 4}
-)
+RUN = CachedCall("simulate", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1, "d": 20, "trials": 3, "seed": 4})
 CURVE = CachedCall("predict", SRF, ("sin",), {"alpha": [0.5, 1.0], "lam": 0.1})
 
 
@@ -33,12 +31,7 @@ def test_a_figure_has_data_pictures_and_a_page(tmp_path):
     files = {path.name for path in tmp_path.iterdir()}
     assert files == {"basis.tanh.nc", "basis.sin.nc", "basis.pdf", "basis.png", "index.html", "scores.csv"}
     page = (tmp_path / "index.html").read_text()
-    for words in (
-        "basis.png",
-        "The basis functions",
-        "gs.coefficients(gs.SpikedRF(&#x27;sin&#x27;",
-        made.date,
-    ):
+    for words in ("basis.png", "The basis functions", "gs.coefficients(gs.SpikedRF(&#x27;sin&#x27;", made.date):
         assert words in page
     assert made.calls["sin"].startswith("gs.coefficients(gs.SpikedRF('sin', r=[0, 0.5, 1, 2, 4]")
 
@@ -132,10 +125,7 @@ def test_the_commands_list_draw_and_refuse(tmp_path):
     assert done.stdout.startswith("basis: ")
     assert (tmp_path / "here" / "basis.pdf").read_bytes().startswith(b"%PDF")
     assert not (tmp_path / "here" / "index.html").exists()
-    for words, said in (
-        ("reproduce --quick --full", "exclude each other"),
-        ("figure nonsense", "is not one of"),
-    ):
+    for words, said in (("reproduce --quick --full", "exclude each other"), ("figure nonsense", "is not one of")):
         refused = giantstep(words, cwd=tmp_path)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert said in refused.stderr
@@ -157,9 +147,6 @@ def test_scores_are_those_of_the_points_and_scatter_like_students_distribution()
     assert list(error.values()) == cells
     assert len(table([error]).splitlines()) == 2
     # alignments have no correction for d; errors have
-    assert (
-        "\ncompared with the limit d = inf, so that part of the z is due to the finite d: gamma\n"
-        in table([gamma])
-    )
+    assert "\ncompared with the limit d = inf, so that part of the z is due to the finite d: gamma\n" in table([gamma])
     assert "where rms z is above" in table([gamma])
     assert of_the_limit(["test_error", "gamma", "r", "c"]).endswith("d: c, r, gamma")

@@ -69,8 +69,7 @@ def test_no_kink_of_a_known_sum_is_missed(places, half, scale):
 
 
 @pytest.mark.parametrize(
-    ("text", "place"),
-    [("sqrt(abs(x**2 - 0.6*x + 0.09))", 0.3), ("sqrt(abs(x**2 - 2.468*x + 1.522756))", 1.234)],
+    ("text", "place"), [("sqrt(abs(x**2 - 0.6*x + 0.09))", 0.3), ("sqrt(abs(x**2 - 2.468*x + 1.522756))", 1.234)]
 )
 def test_a_zero_that_rounding_hides_is_found_to_rounding(text, place):
     """At a double root values are nothing but rounding for 1e-8 around it."""

@@ -64,10 +64,7 @@ def test_functions_cannot_be_changed(function):
         (lambda: as_function(cubic).derivative, "Function(f, derivative=...)"),
         (lambda: as_function(cubic).spec, "cannot be written as text"),
         (lambda: Function(math.erf)(np.ones(3)), "numpy.vectorize"),
-        (
-            lambda: Function(lambda a: a if a > 0 else 0.0)(np.ones(3)),
-            "does not accept a numpy array (The truth value",
-        ),
+        (lambda: Function(lambda a: a if a > 0 else 0.0)(np.ones(3)), "does not accept a numpy array (The truth value"),
         (lambda: Function(lambda a: a.relu())(np.ones(3)), "no attribute 'relu'"),
         (lambda: Function(lambda a: a[:2])(np.ones(3)), "element by element"),
     ],
@@ -121,9 +118,7 @@ def test_arrays_of_another_library_become_numpys():
 )
 def test_a_derivative_that_is_not_the_functions_own_is_refused(wrong):
     function = Function(lambda x: np.logaddexp(0, x), derivative=wrong, name="plus")
-    with pytest.raises(
-        ParameterError, match=r"derivative of 'plus' does not match the function: at x = .* slope"
-    ):
+    with pytest.raises(ParameterError, match=r"derivative of 'plus' does not match the function: at x = .* slope"):
         _ = function.derivative
 
 

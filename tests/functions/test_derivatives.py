@@ -111,10 +111,7 @@ MASKED = {  # text: the derivative where there is one, for numpy arrays of posit
     "max(x, 0)**0.7": (lambda x: 0.7 * x**-0.3, lambda x: 0 * x),
     "relu(x)**0.7 + x": (lambda x: 0.7 * x**-0.3 + 1, lambda x: 0 * x + 1),
     "min(x, 0)**2 + sqrt(relu(x))": (lambda x: 0.5 / np.sqrt(x), lambda x: 2 * x),
-    "tanh(sqrt(max(2*x, 0)))": (
-        lambda x: (1 - np.tanh(np.sqrt(2 * x)) ** 2) / np.sqrt(2 * x),
-        lambda x: 0 * x,
-    ),
+    "tanh(sqrt(max(2*x, 0)))": (lambda x: (1 - np.tanh(np.sqrt(2 * x)) ** 2) / np.sqrt(2 * x), lambda x: 0 * x),
     "log1p(max(x, -1 + 1e-3))*0 + sqrt(max(x, 0)*max(x, 0))": (lambda x: 0 * x + 1, lambda x: 0 * x),
     "1/(1 + sqrt(max(x, 0)))": (lambda x: -0.5 / np.sqrt(x) / (1 + np.sqrt(x)) ** 2, lambda x: 0 * x),
     "sqrt(max(x, 0))/(2 + sin(x))": (
@@ -139,14 +136,11 @@ def test_a_branch_that_is_not_taken_does_not_spoil_the_derivative(text):
 
 def test_the_second_derivative_of_a_masked_branch_is_finite_where_there_is_one():
     second = as_function("max(x, 0)**1.7").derivative.derivative(np.array([-8.0, -1e-3, 1e-3, 1.0, 8.0]))
-    np.testing.assert_allclose(
-        second, [0.0, 0.0, *(1.7 * 0.7 * np.array([1e-3, 1.0, 8.0]) ** -0.3)], rtol=1e-13
-    )
+    np.testing.assert_allclose(second, [0.0, 0.0, *(1.7 * 0.7 * np.array([1e-3, 1.0, 8.0]) ** -0.3)], rtol=1e-13)
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["tanh(exp(x**2))", "1/cosh(x**2)", "sinh(1/cosh(max(x, 800)))", "exp(-exp(x**2))", "x/(1 + cosh(x**2))"],
+    "text", ["tanh(exp(x**2))", "1/cosh(x**2)", "sinh(1/cosh(max(x, 800)))", "exp(-exp(x**2))", "x/(1 + cosh(x**2))"]
 )
 def test_a_part_that_overflows_does_not_spoil_the_derivative(text):
     x = np.array([-39.0, -27.3, -5.0, 5.0, 27.3, 39.0])

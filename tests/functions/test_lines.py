@@ -32,9 +32,7 @@ def test_lines_are_those_of_the_function(text):
     np.testing.assert_allclose(as_function(text).lines, STRAIGHT[text], atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "text", ["tanh", "elu", "relu(x)**2", "abs(x) + 1e-12*sin(x)", "where(x > 30, x**2, relu(x))"]
-)
+@pytest.mark.parametrize("text", ["tanh", "elu", "relu(x)**2", "abs(x) + 1e-12*sin(x)", "where(x > 30, x**2, relu(x))"])
 def test_what_is_curved_anywhere_is_not_straight(text):
     assert as_function(text).lines is None
 

@@ -35,9 +35,7 @@ def test_named_functions_and_their_derivatives_agree_with_their_definition(name)
 
 @pytest.mark.parametrize("name", ["sigmoid", "softplus", "silu", "gelu"])
 def test_tails_keep_relative_accuracy(name):
-    assert (
-        abs(as_function(name)(-30.0) / CATALOGUE[name](mp.mpf(-30)) - 1) < 1e-12
-    )  # erfc: some hundred roundings
+    assert abs(as_function(name)(-30.0) / CATALOGUE[name](mp.mpf(-30)) - 1) < 1e-12  # erfc: some hundred roundings
 
 
 @pytest.mark.parametrize(

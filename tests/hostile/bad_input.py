@@ -125,9 +125,7 @@ class Case(NamedTuple):
 
 def cases(table: dict[str, Verb]) -> list[Case]:
     """Every verb with every value for every argument."""
-    arguments = [
-        (name, argument) for name, verb in table.items() for argument in signature(verb.call).parameters
-    ]
+    arguments = [(name, argument) for name, verb in table.items() for argument in signature(verb.call).parameters]
     return [Case(*pair, value) for pair, value in itertools.product(arguments, values())]
 
 

@@ -39,9 +39,7 @@ def made(chance: random.Random, depth: int) -> str:
         case 4:
             return f"({inner()})**{chance.choice(EXPONENTS)}"
         case 5:
-            return (
-                f"{chance.choice(['max', 'min'])}({', '.join(inner() for _ in range(chance.randint(2, 4)))})"
-            )
+            return f"{chance.choice(['max', 'min'])}({', '.join(inner() for _ in range(chance.randint(2, 4)))})"
         case 6:
             condition = f"{inner()} {chance.choice(['<', '<=', '>', '>='])} {inner()}"
             return f"where({condition}, {inner()}, {inner()})"
@@ -64,10 +62,7 @@ def answered(text: str) -> bool:
     x = np.linspace(-8.9, 8.9, 179) + 0.00123
     assert np.isfinite(function(x)).all(), text
     if slope is not None:
-        near = (
-            np.abs(x[:, None] - np.asarray(function.breakpoints, dtype=float)).min(axis=1, initial=np.inf)
-            < 1e-3
-        )
+        near = np.abs(x[:, None] - np.asarray(function.breakpoints, dtype=float)).min(axis=1, initial=np.inf) < 1e-3
         assert not np.isnan(slope(x[~near])).any(), text
     return True
 

@@ -67,9 +67,7 @@ def test_without_a_seal_a_damaged_netcdf_file_is_still_no_traceback(tmp_path):
 
 def document(**changes: object) -> str:
     entry = {"dims": ["x"], "dtype": "<f8", "attrs": {}, "data": [1.0]}
-    return json.dumps(
-        {"giantstep_dataset": 1, "attrs": {}, "coords": {}, "data_vars": {"a": entry | changes}}
-    )
+    return json.dumps({"giantstep_dataset": 1, "attrs": {}, "coords": {}, "data_vars": {"a": entry | changes}})
 
 
 TEXTS = {

@@ -104,9 +104,7 @@ def test_no_command_replaces_or_waits_for_what_is_not_a_plain_file(command, name
 def test_save_neither_replaces_nor_waits_for_what_is_not_a_plain_file(node, tmp_path):
     node(tmp_path / "node.nc")
     before = identity(tmp_path / "node.nc")
-    done = subprocess.run(
-        [sys.executable, "-c", SAVE], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", SAVE], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert "ParameterError: path = 'node.nc' is not a plain file" in done.stderr
     assert identity(tmp_path / "node.nc") == before
 

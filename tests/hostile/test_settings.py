@@ -99,9 +99,7 @@ def _stretched(model, asked: dict):
     """The same fit in other words: features 2σ with penalty 4λ. For random features, whose rows no step has changed."""
     if not isinstance(model, gs.SpikedRF) or not model.activation.has_spec:
         return None
-    text = {"sign": "2*sign(x)", "relu": "2*relu(x)", "tanh": "2*tanh(x)", "abs": "2*abs(x)"}.get(
-        model.activation.spec
-    )
+    text = {"sign": "2*sign(x)", "relu": "2*relu(x)", "tanh": "2*tanh(x)", "abs": "2*abs(x)"}.get(model.activation.spec)
     if text is None:
         return None
     twice = gs.SpikedRF(text, r=model.r, gamma=model.gamma, c=model.c, beta=model.beta)
@@ -154,9 +152,7 @@ AN_HOUR_BEFORE = 60.0  # seconds of the clock; a core takes a fifth of it
 
 @pytest.mark.hostile
 def test_signs_that_change_all_the_time_along_a_steep_spike_end_soon():
-    done = subprocess.run(
-        [sys.executable, "-c", MANY_SIGNS], capture_output=True, text=True, timeout=AN_HOUR_BEFORE
-    )
+    done = subprocess.run([sys.executable, "-c", MANY_SIGNS], capture_output=True, text=True, timeout=AN_HOUR_BEFORE)
     assert done.returncode == 0
     assert done.stdout.startswith("converged") or any(way in done.stdout for way in WAYS_OUT)
 

@@ -57,8 +57,6 @@ def test_a_run_into_a_damaged_store_is_refused_or_leaves_it_as_a_sound_one(whole
             assert path.read_bytes() == hurt, seed
         else:
             assert found.simulation.identical(known.simulation), seed
-            assert found.theory.identical(known.theory) or seed % 8 == 6, (
-                seed
-            )  # begun anew: its date may differ
+            assert found.theory.identical(known.theory) or seed % 8 == 6, seed  # begun anew: its date may differ
         for rest in tmp_path.glob("s.sqlite-*"):
             rest.unlink()

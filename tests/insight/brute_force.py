@@ -14,11 +14,7 @@ from scipy.special import ndtr
 END = 8.6
 # functions without noise: f, f', ends of the pieces on which f is monotone
 SLANTED = (lambda z: np.abs(z) + 0.5 * z, lambda z: np.sign(z) + 0.5, (-END, 0.0, END))
-BUMPS = (
-    lambda z: z * np.exp(-z * z / 2),
-    lambda z: (1 - z * z) * np.exp(-z * z / 2),
-    (-7.5, -1.0, 0.0, 1.0, 7.5),
-)
+BUMPS = (lambda z: z * np.exp(-z * z / 2), lambda z: (1 - z * z) * np.exp(-z * z / 2), (-7.5, -1.0, 0.0, 1.0, 7.5))
 
 
 def density(t):

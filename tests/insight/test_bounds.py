@@ -130,9 +130,7 @@ def test_fluctuating_row_norms_enlarge_the_span():
 
 def test_erf_learns_erf_perfectly_at_one_learning_rate():
     h1, beta = 2 / np.sqrt(3 * np.pi), 2.0
-    found = gs.bounds(
-        gs.Network("erf", eta=1.0, alpha0=np.inf, beta=beta), "erf", over="eta", bulk="isotropic"
-    )
+    found = gs.bounds(gs.Network("erf", eta=1.0, alpha0=np.inf, beta=beta), "erf", over="eta", bulk="isotropic")
     for name in ("upper", "lower_beta"):
         # the bound is quadratic around its zero, so rounding errors of 1e-16 hide it to 1e-8
         assert float(found[name]) < 1e-14
@@ -143,9 +141,7 @@ def test_erf_learns_erf_perfectly_at_one_learning_rate():
 def test_no_scanned_learning_rate_beats_the_optimised_bounds():
     alpha0 = np.array([0.5, 4.0, np.inf])
     best = gs.bounds(gs.Network("tanh", eta=0.0, alpha0=alpha0), "sin", over="eta", bulk="isotropic")
-    tried = gs.bounds(
-        gs.Network("tanh", eta=np.geomspace(0.1, 30, 60), alpha0=alpha0), "sin", bulk="isotropic"
-    )
+    tried = gs.bounds(gs.Network("tanh", eta=np.geomspace(0.1, 30, 60), alpha0=alpha0), "sin", bulk="isotropic")
     for name in ("upper", "lower", "lower_beta"):
         assert np.all(best[name] <= tried[name].min("eta") + 1e-12)
 

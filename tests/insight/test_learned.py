@@ -41,9 +41,7 @@ def test_letters_and_fluctuating_norms_have_their_share_in_the_closed_form():
         for i, x in enumerate(X):
             kappa = gamma * x + rho * w
             at = gs.coefficients(rows, kappa)
-            inner = (
-                m * at["mu0"] + (zeta * kappa + psi * (rho * x - gamma * w)) * at["mu1"] + chi * at["dmu0"]
-            )
+            inner = m * at["mu0"] + (zeta * kappa + psi * (rho * x - gamma * w)) * at["mu1"] + chi * at["dmu0"]
             expected[i] += weight @ inner.values
     assert float(np.abs(found["chi"]).max()) > 1e-4
     assert found["learned"].values == pytest.approx(expected, abs=1e-9)
@@ -62,6 +60,4 @@ def test_a_grid_of_models_has_a_curve_for_each():
     single = gs.learned_function(
         gs.Network("tanh", eta=2.0, alpha0=1.0), "sin", X, alpha=2.0, lam=0.1, bulk="isotropic"
     )
-    np.testing.assert_allclose(
-        found["learned"].sel(eta=2.0, alpha0=1.0, alpha=2.0), single["learned"], rtol=1e-9
-    )
+    np.testing.assert_allclose(found["learned"].sel(eta=2.0, alpha0=1.0, alpha=2.0), single["learned"], rtol=1e-9)

@@ -142,8 +142,7 @@ def drawn(target, alpha, d, rng):
 
 
 @pytest.mark.parametrize(
-    "target",
-    [gs.Target("sin", noise=0.3), gs.Target("relu", noise=0.3), gs.Target("sign(x - 0.5)", flips=0.1)],
+    "target", [gs.Target("sin", noise=0.3), gs.Target("relu", noise=0.3), gs.Target("sign(x - 0.5)", flips=0.1)]
 )
 def test_ridge_is_what_a_fit_with_an_intercept_gives(target):
     """60 fits at d = 300, on 20,000 test points each, which add 1e-3 of the error; z-scores below 3.5."""
@@ -160,9 +159,7 @@ def test_ridge_is_what_a_fit_with_an_intercept_gives(target):
         clean = np.asarray(target.function(z))
         found.append([np.mean((fit - clean) ** 2), np.mean(np.sign(fit) != clean)])
     theory = gs.ridge(target, alpha=alpha, lam=lam)
-    for name, values in zip(
-        ["test_error", "test_error_01"][: 1 + target.binary], np.transpose(found), strict=False
-    ):
+    for name, values in zip(["test_error", "test_error_01"][: 1 + target.binary], np.transpose(found), strict=False):
         error = values.std(ddof=1) / np.sqrt(len(values))
         assert abs(values.mean() - float(theory[name])) < 3.5 * error + 1.0 / d * values.mean()
 
@@ -199,9 +196,7 @@ def test_wide_random_features_come_close_to_the_optimum_for_a_line(alpha, above)
 def test_the_parts_sum_to_the_test_error(steps):
     net = gs.Network("tanh", eta=2, alpha0=[1, 4], beta=2, steps=steps)
     parts = gs.explain(net, gs.Target("sin", noise=0.1), alpha=[1, 4], lam=0.1)
-    np.testing.assert_allclose(
-        parts.expressivity + parts.readout + parts.batch_noise, parts.test_error, atol=1e-9
-    )
+    np.testing.assert_allclose(parts.expressivity + parts.readout + parts.batch_noise, parts.test_error, atol=1e-9)
     np.testing.assert_allclose(parts.budget, parts.alpha + steps * parts.alpha0)
     assert (parts.bayes_error < parts.test_error).all()
     assert all("help" in sentence for sentence in parts.advice.values.flat)
@@ -375,11 +370,7 @@ def posterior_mean(target, y, omega, V):
     z = omega[:, None] + np.sqrt(V) * u
     clean = np.asarray(target.function(z))
     noise = float(target.noise)
-    likely = (
-        np.exp(-0.5 * ((y[:, None] - clean) / noise) ** 2)
-        if noise
-        else np.where(y[:, None] * clean > 0, 0.9, 0.1)
-    )
+    likely = np.exp(-0.5 * ((y[:, None] - clean) / noise) ** 2) if noise else np.where(y[:, None] * clean > 0, 0.9, 0.1)
     weight = likely * np.exp(-0.5 * u**2)
     return (weight * z).sum(axis=1) / weight.sum(axis=1)
 

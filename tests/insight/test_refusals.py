@@ -66,11 +66,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("verb", "options", "words"),
     [
-        (
-            gs.predict,
-            {"alpha": 1, "lam": 1, "beta": 2},
-            r"predict\(\) has no argument 'beta': it belongs to Network",
-        ),
+        (gs.predict, {"alpha": 1, "lam": 1, "beta": 2}, r"predict\(\) has no argument 'beta': it belongs to Network"),
         (gs.simulate, {"alpha": 1, "lam": 1, "d": 50, "noise": 1}, r"as in Target\(\.\.\., noise=\.\.\.\)"),
         (gs.tune, {"alpha": 1, "eta": 1}, r"as in Network\(\.\.\., eta=\.\.\.\)"),
         (gs.predict, {"alpha": 1, "lam": 1, "foo": 2}, "unexpected keyword argument 'foo'"),

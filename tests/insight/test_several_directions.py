@@ -34,9 +34,7 @@ def test_the_staircase_is_climbed_as_the_hermite_coefficients_say(activation, ta
 
 
 def test_leaps_are_never_made_and_said_so():
-    answer = gs.staircase(
-        gs.Network("tanh(x + 0.5)", eta=1.0, alpha0=2.0, steps=2), "tanh(x1) + (x2**2 - 1)/2"
-    )
+    answer = gs.staircase(gs.Network("tanh(x + 0.5)", eta=1.0, alpha0=2.0, steps=2), "tanh(x1) + (x2**2 - 1)/2")
     assert answer["found"].values.tolist() == [1, 0]
     assert "nothing in the target is linear in x2" in answer["reason"].values[1]
     unseen = gs.staircase(gs.Network("relu", eta=1.0, alpha0=2.0, steps=2), "sign(x1*x2)")
@@ -47,11 +45,7 @@ def test_leaps_are_never_made_and_said_so():
 def test_a_product_is_learned_with_letters_of_both_signs_alone():
     """The published bounds at the best of eight rates, for a large batch."""
     rates = [0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0]
-    for activation, letters, lowest in (
-        ("relu", PAIR, 0.0006),
-        ("relu", "uniform", 1.038),
-        ("tanh", "uniform", 1.0),
-    ):
+    for activation, letters, lowest in (("relu", PAIR, 0.0006), ("relu", "uniform", 1.038), ("tanh", "uniform", 1.0)):
         net = gs.Network(activation, eta=rates, alpha0=1e5, readout=letters)
         found = gs.bounds(net, "x1 + x1*x2")
         assert float(found["lower"].min()) == pytest.approx(lowest, abs=6e-4 if lowest > 0.5 else 6e-5)

@@ -24,9 +24,7 @@ def test_the_learned_function_is_that_of_trained_networks(net, target):
     x, at, trials = [-1.5, -0.4, 0.7], {"alpha": 1.5, "lam": 0.1, "d": 200}, 24
     theory = gs.learned_function(net, target, x, **at).learned
     assert theory.dims == ("x",)
-    run = gs.simulate(
-        net, target, **at, trials=trials, seed=31, learned_at=x, n_test=200, progress=False
-    ).learned
+    run = gs.simulate(net, target, **at, trials=trials, seed=31, learned_at=x, n_test=200, progress=False).learned
     error = run.std("trial", ddof=1) / trials**0.5
     z = (run.mean("trial") - theory) / error  # three correlated, t-distributed values
     assert np.abs(z).max() < 4.0, z.values

@@ -27,9 +27,7 @@ def test_pure_noise_features_follow_marchenko_and_pastur(alpha, beta):
     """x² - 1 without a spike has no linear part: Ψ is white, of variance 2."""
     found = gs.spectrum(gs.SpikedRF("x**2 - 1", r=0.0, gamma=0.0, beta=beta), alpha=alpha)
     edges = 2.0 * (np.sqrt(alpha) + np.array([-1, 1]) * np.sqrt(beta)) ** 2 / beta
-    np.testing.assert_allclose(
-        found["edge"].values[0], edges, rtol=1e-7
-    )  # found at a distance 1e-9 from the axis
+    np.testing.assert_allclose(found["edge"].values[0], edges, rtol=1e-7)  # found at a distance 1e-9 from the axis
     x = found["eigenvalue"].values
     expected = np.sqrt((edges[1] - x) * (x - edges[0])) / (4.0 * np.pi * x)
     np.testing.assert_allclose(found["density"].values, expected, rtol=1e-5)
@@ -90,17 +88,12 @@ def test_the_spike_has_its_published_first_correction():
     at = gs.coefficients(model, kappa)
     mu0, mu1, t = at["mu0"].values, at["mu1"].values, (c * at["mu1"] ** 2 + at["mu2"] ** 2).values
     power = w @ mu0**2
-    correction = (
-        alpha / beta * (w @ t) + (w @ (mu0**2 * t) + c * alpha * (w @ (kappa * mu0 * mu1)) ** 2) / power
-    )
+    correction = alpha / beta * (w @ t) + (w @ (mu0**2 * t) + c * alpha * (w @ (kappa * mu0 * mu1)) ** 2) / power
     spike = float(gs.spectrum(model, alpha=alpha, d=d)["spike"][0])
     assert spike - alpha * d * power == pytest.approx(correction, abs=1e-3)  # o(1) is of order 1/d
 
 
-CASES = {
-    "tanh": (np.tanh, 1.0, 1.0, 2.0, 1.0),
-    "relu": (lambda x: np.maximum(x, 0.0), 0.8, 1.3, 0.6, 1.2),
-}
+CASES = {"tanh": (np.tanh, 1.0, 1.0, 2.0, 1.0), "relu": (lambda x: np.maximum(x, 0.0), 0.8, 1.3, 0.6, 1.2)}
 
 
 @pytest.mark.parametrize("activation", CASES)
@@ -111,9 +104,7 @@ def test_feature_matrices_have_the_predicted_spectrum(activation):
     d, trials = 400, 3
     rng = np.random.default_rng(5)
     found = gs.spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=alpha, d=d)
-    eigenvalues = [
-        feature_eigenvalues(rng, spiked_rows(rng, d, beta, r, c), alpha, act) for _ in range(trials)
-    ]
+    eigenvalues = [feature_eigenvalues(rng, spiked_rows(rng, d, beta, r, c), alpha, act) for _ in range(trials)]
     pooled = np.sort(np.concatenate([values[:-1] for values in eigenvalues]))
     assert distance_to_cdf(pooled, *cdf(found)) < 1.0 / np.sqrt(alpha * d * trials)
     tops = np.array([values[-1] for values in eigenvalues])
@@ -139,11 +130,7 @@ TRAINED = {
     ),
 }
 SLOWLY_TRAINED = {
-    "two letters": (
-        gs.Network("tanh", eta=4, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5))),
-        "sin",
-        2.0,
-    ),
+    "two letters": (gs.Network("tanh", eta=4, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5))), "sin", 2.0),
     "relu of both signs": (gs.Network("relu", eta=3, alpha0=1, readout=BOTH), "tanh", 2.0),
     "biases": (
         gs.Network("tanh", eta=3, alpha0=1, readout=gs.Letters((1, 1), (0.5, 0.5), biases=(-0.5, 0.7))),
@@ -171,9 +158,7 @@ def agrees_with_networks(net, target, alpha, d, trials=2):
             assert found.sizes["interval"] == 1  # noise makes a tail and not a comb
             # spikes fluctuate with Σμ0(κ)² over the samples and with the batch
             tolerance = 5.0 * np.sqrt(3.0 / (alpha * d) / trials) + 5.0 / np.sqrt(d)
-            np.testing.assert_allclose(
-                drawn[:, -spikes:].mean(axis=0)[::-1], found["spike"][:spikes], rtol=tolerance
-            )
+            np.testing.assert_allclose(drawn[:, -spikes:].mean(axis=0)[::-1], found["spike"][:spikes], rtol=tolerance)
     # the samples' own projections and the batch's residuals have laws that are off by this, one over √samples
     assert distance["exact"] < np.sqrt((1.0 / alpha + 1.0 / float(net.alpha0)) / (trials * d))
     assert distance["isotropic"] > 1.5 * distance["exact"]
@@ -267,9 +252,7 @@ DIFFICULT = {
 SLOW = ("split", "letters")
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in DIFFICULT]
-)
+@pytest.mark.parametrize("case", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in DIFFICULT])
 def test_difficult_densities_carry_mass_and_moments(case):
     model, target, alpha, points, intervals, mass, *moments = DIFFICULT[case]
     found = gs.spectrum(model, target, alpha=alpha, points=points)

@@ -71,11 +71,7 @@ def test_a_budget_is_divided_to_the_best_effect():
     eta, lam = float(best["best_eta"]), float(best["best_lam"])
     for split in np.linspace(0.05, 0.95, 10):
         error = gs.predict(
-            gs.Network("tanh", eta=eta, alpha0=3 * split, beta=1.2),
-            y,
-            alpha=3 * (1 - split),
-            lam=lam,
-            bulk="isotropic",
+            gs.Network("tanh", eta=eta, alpha0=3 * split, beta=1.2), y, alpha=3 * (1 - split), lam=lam, bulk="isotropic"
         )["test_error"]
         assert best["best_error"] <= error + 1e-12
     net = gs.Network("tanh", eta=eta, alpha0=float(best["best_alpha0"]), beta=1.2)
@@ -170,9 +166,7 @@ def test_a_scan_of_several_steps_is_rough_and_quick_and_its_optimum_is_neither()
 FLIPPED = gs.Target("sign(x + 0.3*x**3)", flips=0.1)
 
 
-@pytest.mark.parametrize(
-    ("loss", "error", "apart"), [("logistic", None, 1.2), ("square", "test_error_01", 1.1)]
-)
+@pytest.mark.parametrize(("loss", "error", "apart"), [("logistic", None, 1.2), ("square", "test_error_01", 1.1)])
 def test_classifiers_are_tuned_for_the_fewest_wrong_signs(loss, error, apart):
     net = gs.Network("erf", eta=2.0, alpha0=1.0)
     best = gs.tune(net, FLIPPED, alpha=2.0, loss=loss, error=error, d=500)
@@ -236,13 +230,7 @@ def test_the_search_goes_on_beyond_the_lowest_point_of_the_scan(net, target, opt
         (*SMOOTH, {"bulk": "exact"}, {}, 1e-8),
         (SPIKED, gs.Target("sign", flips=0.2), {}, {}, 1e-8),  # a larger penalty than clean labels call for
         (*SMOOTH, {"loss": "huber:0.5"}, {"scan": COARSE}, 1e-6),  # residuals of other losses: 1e-10
-        (
-            gs.Network("relu", eta=1.0, alpha0=1.5),
-            gs.Target("x1 + x1*x2", noise=0.2),
-            {"bulk": "isotropic"},
-            {},
-            1e-8,
-        ),
+        (gs.Network("relu", eta=1.0, alpha0=1.5), gs.Target("x1 + x1*x2", noise=0.2), {"bulk": "isotropic"}, {}, 1e-8),
     ],
 )
 def test_no_penalty_around_the_optimum_is_better(model, target, options, more, slope):

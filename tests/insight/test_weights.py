@@ -7,10 +7,7 @@ import giantstep as gs
 
 from .finite import distance_to_cdf, spiked_rows, trained_rows
 
-LAYERS = {
-    "tanh": (np.tanh, lambda h: 1 / np.cosh(h) ** 2),
-    "relu": (lambda h: np.maximum(h, 0), lambda h: h > 0),
-}
+LAYERS = {"tanh": (np.tanh, lambda h: 1 / np.cosh(h) ** 2), "relu": (lambda h: np.maximum(h, 0), lambda h: h > 0)}
 
 
 def moment(found, power):
@@ -47,11 +44,7 @@ def test_the_spike_leaves_the_bulk_at_its_threshold(T):
     pairs = (("outlier", tops), ("overlap_neurons", neurons), ("overlap_spike", along))
     for name, measured in pairs:
         measured, expected = np.array(measured), float(found[name])
-        bias = (
-            5.0 * d ** (-2 / 3) * (expected if name == "outlier" else 1.0)
-            if c * np.sqrt(beta) > T
-            else 4.0 / d
-        )
+        bias = 5.0 * d ** (-2 / 3) * (expected if name == "outlier" else 1.0) if c * np.sqrt(beta) > T else 4.0 / d
         assert abs(measured.mean() - expected) < 5 * measured.std(ddof=1) / np.sqrt(6) + bias
     assert float(found["overlap_target"]) == pytest.approx(gamma**2 * float(found["overlap_spike"]))
 
@@ -104,9 +97,7 @@ def test_a_layer_without_a_step_is_isotropic():
         np.testing.assert_allclose(found["edge"].values, [[0.0, 4.0]], atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("activation", "eta", "noise", "rel"), [("tanh", 4.0, 0.3, 1e-6), ("relu", 3.0, 0.0, 2e-6)]
-)
+@pytest.mark.parametrize(("activation", "eta", "noise", "rel"), [("tanh", 4.0, 0.3, 1e-6), ("relu", 3.0, 0.0, 2e-6)])
 def test_a_trained_layer_has_the_bulk_of_its_batch(activation, eta, noise, rel):
     """Squared singular values of two trained layers and their largest; the isotropic law is far from them.
 
@@ -133,9 +124,7 @@ def test_a_trained_layer_has_the_bulk_of_its_batch(activation, eta, noise, rel):
         for name, law in laws.items():
             mass = (law["weight"] * law["density"]).values
             inside = np.cumsum(mass) - 0.5 * mass
-            distances[name].append(
-                distance_to_cdf(values[:-1], law["eigenvalue"].values, inside / mass.sum())
-            )
+            distances[name].append(distance_to_cdf(values[:-1], law["eigenvalue"].values, inside / mass.sum()))
     assert np.mean(distances["exact"]) < 0.5 / np.sqrt(d)  # one batch moves the law by order 1/√n0 at most
     assert np.mean(distances["isotropic"]) > 2 * np.mean(distances["exact"])
     assert np.mean(tops) == pytest.approx(float(exact["outlier"]), rel=5.0 / np.sqrt(alpha0 * d))

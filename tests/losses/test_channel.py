@@ -36,9 +36,7 @@ BINARY = {
 KAPPA = np.array([[-1.3, 0.1, 0.9]])
 GAMMA = 0.6
 CENTRE, RHO = GAMMA * KAPPA[:, None], np.array([[np.sqrt(1 - GAMMA**2)]])  # of one direction of the target
-FIELDS = tuple(
-    np.array([row]) for row in ([-0.8, 0.1, 1.2], [0.3, 0.5, -0.2], [0.4, 3.0, 20.0], [0.5, 1.5, 0.3])
-)
+FIELDS = tuple(np.array([row]) for row in ([-0.8, 0.1, 1.2], [0.3, 0.5, -0.2], [0.4, 3.0, 20.0], [0.5, 1.5, 0.3]))
 GIVEN = (FIELDS[0], FIELDS[1][:, None], *FIELDS[2:])  # as a channel takes them: P for each direction
 
 
@@ -74,9 +72,7 @@ def check(loss: Loss, found: dict[str, np.ndarray], draws: tuple[np.ndarray, ...
     }
     for name, values in found.items():
         error = samples[name].std(axis=0) / np.sqrt(SAMPLES)
-        z = (samples[name].mean(axis=0) - values[0]) / np.maximum(
-            error, 1e-6
-        )  # 1e-6: an event that never came
+        z = (samples[name].mean(axis=0) - values[0]) / np.maximum(error, 1e-6)  # 1e-6: an event that never came
         assert np.all(np.abs(z) < BEYOND_CHANCE), (name, z)
 
 
@@ -186,10 +182,7 @@ def test_label_chances_are_gaussian_averages_of_the_label(target: gs.Target):
     edges = [-8.0, *((cut - mean) / np.sqrt(variance) for cut in law.cuts), 8.0]
     expected = sum(
         quad(
-            lambda t: chance(mean + np.sqrt(variance) * t) * np.exp(-t * t / 2) / np.sqrt(2 * np.pi),
-            a,
-            b,
-            epsabs=1e-12,
+            lambda t: chance(mean + np.sqrt(variance) * t) * np.exp(-t * t / 2) / np.sqrt(2 * np.pi), a, b, epsabs=1e-12
         )[0]
         for a, b in pairwise(edges)
     )

@@ -11,16 +11,7 @@ import pytest
 from giantstep import ParameterError
 from giantstep.losses import NAMES, Loss, as_loss, huber, pinball
 
-TEXTS = [
-    "square",
-    "absolute",
-    "hinge",
-    "squared_hinge",
-    "logistic",
-    "exponential",
-    "huber:0.5",
-    "pinball:0.9",
-]
+TEXTS = ["square", "absolute", "hinge", "squared_hinge", "logistic", "exponential", "huber:0.5", "pinball:0.9"]
 
 
 @pytest.mark.parametrize("text", TEXTS)

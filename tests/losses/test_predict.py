@@ -55,9 +55,7 @@ def test_the_square_loss_through_the_general_solver_is_the_square_solver(name: s
     one = gs.predict(model, target, **arguments)
     other = gs.predict(model, target, loss=ALSO_SQUARE, tolerance=1e-9, **arguments)
     differences = largest_difference(one, other)
-    assert {"test_error", "train_error", "train_loss", "m", "zeta", "psi", "q1", "q2", "V1", "V2"} <= set(
-        differences
-    )
+    assert {"test_error", "train_error", "train_loss", "m", "zeta", "psi", "q1", "q2", "V1", "V2"} <= set(differences)
     for answer, difference in differences.items():
         assert difference < (SIGNS if answer in BY_SIGN else SAME), differences
 
@@ -74,22 +72,10 @@ SPLIT = gs.SpikedRF("tanh", r=1.0, gamma=0.7, readout=gs.Letters((1, 1), (0.3, 0
     [
         # pinball(1/2) is half the absolute loss, so it has the same minimiser at half the λ; two solutions at 1e-10
         ((SRF, 0.4, "absolute"), (SRF, 0.2, "pinball:0.5"), NOISY, "test_error m psi q1 q2", 1e-7),
-        (
-            (SRF, 0.1, "square"),
-            (SRF, 0.1, "huber:1e6"),
-            NOISY,
-            "test_error train_loss m zeta psi q1 q2 V1 V2",
-            SAME,
-        ),
+        ((SRF, 0.1, "square"), (SRF, 0.1, "huber:1e6"), NOISY, "test_error train_loss m zeta psi q1 q2 V1 V2", SAME),
         # its slopes are central differences, with relative errors of a few 1e-7 where the score is small
         ((SRF, 0.2, "logistic"), (SRF, 0.2, OWN), FLIPS, "test_error train_loss m psi test_error_01", 1e-5),
-        (
-            (SRF, 0.2, "logistic"),
-            (SPLIT, 0.2, "logistic"),
-            FLIPS,
-            "test_error test_error_01 train_loss m q2",
-            1e-6,
-        ),
+        ((SRF, 0.2, "logistic"), (SPLIT, 0.2, "logistic"), FLIPS, "test_error test_error_01 train_loss m q2", 1e-6),
     ],
     ids=["median", "huber that never bends", "a loss of one's own", "letters that are equal"],
 )
@@ -132,9 +118,7 @@ def test_flips_of_one_half_leave_nothing_to_learn():
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge"])
 def test_an_almost_aligned_spike_is_solved_and_an_aligned_one_explained(loss: str):
     sharp = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.9999), "sign", alpha=1.0, lam=0.1, loss=loss)
-    assert float(sharp.test_error_01) == pytest.approx(
-        np.sqrt(1 - 0.9999**2) / np.pi, rel=0.05
-    )  # angle over π
+    assert float(sharp.test_error_01) == pytest.approx(np.sqrt(1 - 0.9999**2) / np.pi, rel=0.05)  # angle over π
     with pytest.raises(gs.ConvergenceError, match="separable along the spike"):
         gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), "sign", alpha=1.0, lam=0.1, loss=loss)
     stiff = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), "sign", alpha=1.0, lam=0.1, loss=loss, d=500)
@@ -149,12 +133,7 @@ def test_an_almost_aligned_spike_is_solved_and_an_aligned_one_explained(loss: st
         ("huber:1", "sin", 0.0, "lam must be positive"),
         ("logistic", "sign", [0.1, np.inf], "lam must be positive"),
         ("cubic", "sin", 0.1, "unknown"),
-        (
-            Loss(lambda y, z: np.exp(z) - y * z, lambda y, z: np.exp(z) - y),
-            "sin",
-            0.1,
-            "not a function of y - z",
-        ),
+        (Loss(lambda y, z: np.exp(z) - y * z, lambda y, z: np.exp(z) - y), "sin", 0.1, "not a function of y - z"),
     ],
 )
 def test_what_has_no_theory_is_refused_with_the_reason(loss, target, lam, reason):
@@ -211,11 +190,7 @@ def test_a_search_finds_its_way_along_a_force_that_hardly_changes(seed):
             {"alpha": 4, "lam": 1e-5, "loss": "squared_hinge"},
         ),
         # a third of all points with penalties this small failed: pieces of the rule over fields ended at wrong places
-        (
-            gs.SpikedRF("relu", r=2, gamma=0.7, beta=0.5),
-            FLIPS,
-            {"alpha": 0.5, "lam": 1e-4, "loss": "logistic"},
-        ),
+        (gs.SpikedRF("relu", r=2, gamma=0.7, beta=0.5), FLIPS, {"alpha": 0.5, "lam": 1e-4, "loss": "logistic"}),
         (gs.SpikedRF("tanh", r=1, gamma=0.999), FLIPS, {"alpha": 2, "lam": 1e-5, "loss": "logistic"}),
     ],
     ids=["a response that falls by orders of magnitude", "a bad start", "small penalty", "almost aligned"],
@@ -241,11 +216,7 @@ def test_a_readout_without_any_loss_is_no_answer_where_a_larger_one_has_none_eit
     """All labels are 1: at d = ∞ every m that leaves a margin solves the equations, with a residual of zero."""
     letters = gs.Letters((1.0, -0.5), (0.5, 0.5), biases=(0.2, -0.6))
     net = gs.Network(
-        "sigmoid",
-        eta=3.1928118364478753,
-        alpha0=0.49408477493289593,
-        beta=2.3343074590466992,
-        readout=letters,
+        "sigmoid", eta=3.1928118364478753, alpha0=0.49408477493289593, beta=2.3343074590466992, readout=letters
     )
     ones = gs.Target("sign(relu(x))", latent_noise=0.7752873725379142)
     setting = {"alpha": 0.6617837420496301, "lam": 0.07943903115917546, "bulk": "isotropic", "throw": False}
@@ -256,14 +227,9 @@ def test_a_readout_without_any_loss_is_no_answer_where_a_larger_one_has_none_eit
 @pytest.mark.filterwarnings("ignore::giantstep.LimitWarning")
 @pytest.mark.parametrize(
     ("loss", "model", "noise"),
-    [
-        ("squared_hinge", gs.SpikedRF("tanh", r=3, gamma=0.999), 0.01),
-        ("hinge", gs.SpikedRF("tanh", r=2, gamma=1), 0.1),
-    ],
+    [("squared_hinge", gs.SpikedRF("tanh", r=3, gamma=0.999), 0.01), ("hinge", gs.SpikedRF("tanh", r=2, gamma=1), 0.1)],
 )
-def test_answers_do_not_depend_on_where_a_search_began_if_the_map_is_close_to_the_identity(
-    loss, model, noise
-):
+def test_answers_do_not_depend_on_where_a_search_began_if_the_map_is_close_to_the_identity(loss, model, noise):
     """Nearly separable labels and a tiny penalty: residuals of 1e-10 were up to 1 % from the fixed point."""
     target = gs.Target("sign", latent_noise=noise)
     begun = [
@@ -283,10 +249,7 @@ def test_features_that_saturate_do_not_hold_the_means(loss, model, target):
 
     Tolerance: that of `predict`, twice."""
     lam = {"hinge": 0.00124, "absolute": 0.6}[loss]
-    found = [
-        gs.predict(model, target, alpha=0.4 * (1.0 + k * 1e-9), lam=lam, loss=loss, throw=False)
-        for k in range(4)
-    ]
+    found = [gs.predict(model, target, alpha=0.4 * (1.0 + k * 1e-9), lam=lam, loss=loss, throw=False) for k in range(4)]
     assert not any(int(one.code) in (1, 2) for one in found)
     errors = np.array([float(one.test_error) for one in found])
     assert np.ptp(errors) < 2e-6 * errors.mean()

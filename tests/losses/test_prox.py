@@ -35,9 +35,7 @@ def log_cosh_slope(y, z):
 
 
 OWN = Loss(log_cosh, log_cosh_slope)
-OWN_HINGE = Loss(
-    lambda y, z: np.maximum(0.0, 1.0 - y * z), lambda y, z: np.where(y * z < 1.0, -y, 0.0), kinks=(1.0,)
-)
+OWN_HINGE = Loss(lambda y, z: np.maximum(0.0, 1.0 - y * z), lambda y, z: np.where(y * z < 1.0, -y, 0.0), kinks=(1.0,))
 LOSSES = {name: as_loss(name) for name in EXACT} | {"log cosh": OWN, "own hinge": OWN_HINGE}
 EXACT |= {"log cosh": lambda y, z: mp.log(mp.cosh(y - z)), "own hinge": EXACT["hinge"]}
 
@@ -51,9 +49,7 @@ def minimised(name: str, y: float, omega: float, V: float) -> mp.mpf:
             return V_ * p * p / 2 + EXACT[name](y_, omega_ + V_ * p)
 
         slope = float(LOSSES[name].derivative(np.float64(y), np.float64(omega)))
-        bound = mp.mpf(
-            1.01 * abs(slope) + 1e-3
-        )  # a kink at ω itself has its other slope within this of 0 ...
+        bound = mp.mpf(1.01 * abs(slope) + 1e-3)  # a kink at ω itself has its other slope within this of 0 ...
         if name in ("absolute", "pinball:0.75", "hinge", "own hinge"):
             bound = mp.mpf(1.01)  # ... or has slopes of at most 1
         low, high = -bound, bound
@@ -98,9 +94,7 @@ def test_slopes_are_derivatives_of_scores(name: str):
         assert np.all(np.abs(found - slope)[smooth] <= bound[smooth])
 
 
-@pytest.mark.parametrize(
-    "name", ["huber:0.5", "absolute", "pinball:0.75", "hinge", "squared_hinge", "own hinge"]
-)
+@pytest.mark.parametrize("name", ["huber:0.5", "absolute", "pinball:0.75", "hinge", "squared_hinge", "own hinge"])
 def test_slopes_of_scores_jump_where_breaks_are(name: str):
     loss, h = LOSSES[name], 1e-3
     for V, y in ((0.3, 1.0), (0.3, -1.0), (40.0, 1.0), (40.0, -1.0)):
@@ -121,9 +115,7 @@ field = st.floats(-50.0, 50.0)
 
 @pytest.mark.parametrize("name", LOSSES)
 @given(V=stiffness, one=field, two=field, y=st.sampled_from([-1.0, 1.0]))
-def test_the_proximal_map_is_monotone_and_firmly_nonexpansive(
-    name: str, V: float, one: float, two: float, y: float
-):
+def test_the_proximal_map_is_monotone_and_firmly_nonexpansive(name: str, V: float, one: float, two: float, y: float):
     low, high = sorted((one, two))
     f, g = LOSSES[name].score(y, np.array([low, high]), np.full(2, V))
     rounding = 64 * EPS * (abs(low) + abs(high) + 1.0 + V * np.abs(f).max())

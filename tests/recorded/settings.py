@@ -28,9 +28,7 @@ def _kept(found: Any, names: list[str]) -> Answers:
 
 
 def _predicted(name: str, model: Any, target: Any, alpha: Any = 1.5, lam: Any = 0.1, **more: Any) -> None:
-    SETTINGS[f"predict: {name}"] = lambda: _kept(
-        gs.predict(model, target, alpha=alpha, lam=lam, **more), _PREDICTED
-    )
+    SETTINGS[f"predict: {name}"] = lambda: _kept(gs.predict(model, target, alpha=alpha, lam=lam, **more), _PREDICTED)
 
 
 def _simulated(name: str, model: Any, target: Any, alpha: Any = 1.5, lam: Any = 0.1, **more: Any) -> None:
@@ -86,17 +84,9 @@ for _loss in ("logistic", "hinge", "squared_hinge", "exponential"):
 for _loss in ("huber:0.5", "absolute", "pinball:0.8"):
     _predicted(_loss, _SRF, _NOISY, [0.7, 2.0], 0.3, loss=_loss)
 _predicted("logistic network", Network("tanh", 4, 1.0), FLIPS, 1.5, 0.3, loss="logistic")
+_predicted("huber network, finite d", Network("relu", 2, 1), Target("tanh", noise=0.3), loss="huber:0.5", d=500)
 _predicted(
-    "huber network, finite d", Network("relu", 2, 1), Target("tanh", noise=0.3), loss="huber:0.5", d=500
-)
-_predicted(
-    "logistic, letters",
-    SpikedRF("relu", 1.0, 0.7, readout="rademacher"),
-    FLIPS,
-    1.2,
-    0.3,
-    loss="logistic",
-    d=1000,
+    "logistic, letters", SpikedRF("relu", 1.0, 0.7, readout="rademacher"), FLIPS, 1.2, 0.3, loss="logistic", d=1000
 )
 _predicted("logistic on logistic labels", _SRF, Target("logistic", scale=2), 1.0, 0.3, loss="logistic")
 # two spikes
@@ -108,12 +98,8 @@ _predicted("one spike in disguise", ONE_IN_DISGUISE, "sin", 0.8, 0.2, d=400)
 _NET, _WIDE = Network("tanh", 2, 1), Network("relu", 2, 1)
 _bounds, _learned = "upper lower lower_beta linear", "learned function target"
 _asked("bounds: spiked", _bounds, lambda: gs.bounds(SpikedRF("tanh", [0.5, 1.5], 0.8), "sin"))
-_asked(
-    "bounds: network", _bounds, lambda: gs.bounds(Network("relu", [1, 2], 1, readout="rademacher"), "tanh")
-)
-_asked(
-    "bounds: over eta", f"{_bounds} eta_lower", lambda: gs.bounds(Network("tanh", 1, 5), "sin", over="eta")
-)
+_asked("bounds: network", _bounds, lambda: gs.bounds(Network("relu", [1, 2], 1, readout="rademacher"), "tanh"))
+_asked("bounds: over eta", f"{_bounds} eta_lower", lambda: gs.bounds(Network("tanh", 1, 5), "sin", over="eta"))
 _asked(
     "learned function: network",
     _learned,
@@ -129,11 +115,7 @@ _spectrum = "eigenvalue density edge outlier spike_per_d spike mass_at_zero mass
 _asked("spectrum: spiked", _spectrum, lambda: gs.spectrum(_SRF, alpha=1.5, target="sin", points=40))
 _asked("spectrum: network", _spectrum, lambda: gs.spectrum(_NET, alpha=1.5, target="sin", points=30, d=500))
 _overlaps = "overlap_spike overlap_target threshold"
-_asked(
-    "weights: network",
-    f"{_spectrum} {_overlaps}",
-    lambda: gs.weight_spectrum(_NET, "sin", d=500, points=40),
-)
+_asked("weights: network", f"{_spectrum} {_overlaps}", lambda: gs.weight_spectrum(_NET, "sin", d=500, points=40))
 _asked(
     "weights: spiked",
     f"{_spectrum} overlap_spike",
@@ -142,23 +124,18 @@ _asked(
 _best = "best_error best_lam best_eta best_split landscape"
 _asked("tune: lam", _best, lambda: gs.tune(_NET, "sin", alpha=1.5, bulk="isotropic"))
 _asked(
-    "tune: eta and lam",
-    _best,
-    lambda: gs.tune(_NET, "sin", alpha=1.5, over=("eta", "lam"), bulk="isotropic", d=1000),
+    "tune: eta and lam", _best, lambda: gs.tune(_NET, "sin", alpha=1.5, over=("eta", "lam"), bulk="isotropic", d=1000)
 )
 _asked("tune: exact", _best, lambda: gs.tune(_WIDE, "tanh", alpha=1.5, scan={"lam": [0.01, 0.1, 1.0]}))
 _asked(
-    "coefficients",
-    "mu0 mu1 mu2 dmu0",
-    lambda: gs.coefficients(SpikedRF("relu", 1.0, 0.8, readout=TWO), [-1.0, 0.5]),
+    "coefficients", "mu0 mu1 mu2 dmu0", lambda: gs.coefficients(SpikedRF("relu", 1.0, 0.8, readout=TWO), [-1.0, 0.5])
 )
 
 
 def _both_bulks() -> Answers:
     net = Network("tanh", eta=3, alpha0=0.5)
     exact, isotropic = (
-        gs.predict(net, "sin", alpha=1.5, lam=0.1, bulk=bulk).test_error.values
-        for bulk in ("exact", "isotropic")
+        gs.predict(net, "sin", alpha=1.5, lam=0.1, bulk=bulk).test_error.values for bulk in ("exact", "isotropic")
     )
     return {"exact": exact, "isotropic": isotropic, "gap": isotropic / exact - 1.0}
 
@@ -172,26 +149,15 @@ SETTINGS["isotropy gap"] = _both_bulks
 SETTINGS["equivalent"] = _equivalent
 # simulated trials
 _simulated("network", Network("tanh", [0, 2], 1), "sin", [0.5, 1.5], [0.01, 0.1])
-_simulated(
-    "relu network, noisy", Network("relu", 1, 2, 0.7), Target("tanh", noise=0.2), learned_at=[-1.0, 0.5]
-)
+_simulated("relu network, noisy", Network("relu", 1, 2, 0.7), Target("tanh", noise=0.2), learned_at=[-1.0, 0.5])
 _simulated("spiked features", SpikedRF("relu", 1.0, 0.8, c=1.2), "relu", [0.5, 1.5])
 _simulated("gaussian features", SpikedRF("tanh", 1.0, 0.8, readout=TWO), "sin", features="gaussian")
 _simulated("orthogonal rows", _SIGNS, "relu", bulk="orthogonal")
 _simulated("letters and biases", Network("relu", 1, 1, readout=BIASED), "sin")
 _simulated("gaussian letters", Network("tanh", 1, 1, readout="gaussian"), "sin")
 _simulated("flipped labels, logistic", _NET, FLIPS, 1.5, 0.3, loss="logistic")
-_simulated(
-    "huber, and in the step",
-    Network("tanh", 2, 1, step_loss="huber:0.5"),
-    _NOISY,
-    1.5,
-    0.3,
-    loss="huber:0.5",
-)
+_simulated("huber, and in the step", Network("tanh", 2, 1, step_loss="huber:0.5"), _NOISY, 1.5, 0.3, loss="huber:0.5")
 _simulated("sampled test", _SRF, "sin", n_test=500)
 _asked(
-    "simulated eigenvalues",
-    "eigenvalue",
-    lambda: gs.simulate_spectrum(_NET, alpha=1.5, target="sin", d=40, trials=2),
+    "simulated eigenvalues", "eigenvalue", lambda: gs.simulate_spectrum(_NET, alpha=1.5, target="sin", d=40, trials=2)
 )

@@ -35,6 +35,4 @@ def test_answers_are_as_recorded(name):
         assert found[key].shape == tuple(shape), key
         allowed = EDGES if key == "density" else FLAT if key.startswith("eta_") else tolerance
         size = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
-        np.testing.assert_allclose(
-            found[key], expected, rtol=allowed, atol=allowed * size + 1e-13, err_msg=key
-        )
+        np.testing.assert_allclose(found[key], expected, rtol=allowed, atol=allowed * size + 1e-13, err_msg=key)

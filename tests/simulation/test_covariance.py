@@ -51,9 +51,7 @@ def test_two_directions_on_single_eigenvalues_are_orthonormal_with_the_right_mea
 
 def test_a_step_is_the_plain_gradient_step_in_the_inputs() -> None:
     d, n0, eta = 30, 45, 1.3
-    target = gs.Target(
-        "x1 + x1*x2", inputs=gs.Inputs([2.5, 0.5, 0.0], [0.2, 0.6, 0.2], [[0.7, 0.3, 0], [0.2, 0.8, 0]])
-    )
+    target = gs.Target("x1 + x1*x2", inputs=gs.Inputs([2.5, 0.5, 0.0], [0.2, 0.6, 0.2], [[0.7, 0.3, 0], [0.2, 0.8, 0]]))
     net = gs.Network("tanh", eta=eta, alpha0=n0 / d, readout="rademacher")
     (layer, draws), (start, _) = (drawn(one, target, d) for one in (net, gs.Network("tanh", eta=0, alpha0=0)))
     root = np.sqrt(eigenvalues(target.inputs, d))

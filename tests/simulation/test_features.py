@@ -65,6 +65,4 @@ def test_eigenvalues_are_those_of_the_features_that_simulate_draws(model):
     features = np.asarray(model.activation(inputs @ layer.rows.T))
     values = np.linalg.svd(features / np.sqrt(features.shape[1]), compute_uv=False) ** 2
     np.testing.assert_allclose(found["eigenvalue"][1], np.sort(values), rtol=1e-9, atol=1e-12)
-    assert (
-        simulate_spectrum(model, "sin", alpha=1, d=20, trials=1, dtype="float32").attrs["dtype"] == "float32"
-    )
+    assert simulate_spectrum(model, "sin", alpha=1, d=20, trials=1, dtype="float32").attrs["dtype"] == "float32"

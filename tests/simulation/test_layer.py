@@ -33,10 +33,7 @@ def test_group_sizes_sum_to_p_and_stay_within_one_of_their_share(weights, p):
 
 @pytest.mark.parametrize(
     ("weights", "counts"),
-    [
-        ((0.25, 0.5, 0.25), [2, 3, 1]),
-        ((0.5, 0.3, 0.2), [3, 2, 1]),
-    ],  # of exact shares 1.5, 3, 1.5 and 3, 1.8, 1.2
+    [((0.25, 0.5, 0.25), [2, 3, 1]), ((0.5, 0.3, 0.2), [3, 2, 1])],  # of exact shares 1.5, 3, 1.5 and 3, 1.8, 1.2
 )
 def test_largest_remainders_get_the_neurons_that_are_left(weights, counts):
     assert [group.stop - group.start for group in group_slices(Letters((0, 1, 2), weights), 6)] == counts
@@ -102,9 +99,7 @@ def test_steps_follow_the_gradient_with_the_readout_of_the_moment_and_are_measur
         rate = eta * d * np.linalg.norm(first) / np.linalg.norm(readout)
         rows = rows + rate * slopes.T @ block.inputs / (n0 * np.sqrt(p))
         spikes = [rows[group].mean(axis=0) - start.rows[group].mean(axis=0) for group in start.groups]
-        bulk = [
-            ((rows[g] - spike) ** 2).sum(axis=1).mean() for g, spike in zip(start.groups, spikes, strict=True)
-        ]
+        bulk = [((rows[g] - spike) ** 2).sum(axis=1).mean() for g, spike in zip(start.groups, spikes, strict=True)]
         np.testing.assert_allclose(layer.measured["c"][t], bulk, rtol=1e-9)
         test = samples(Purpose.TEST, layer, draws, target, 5 * d)
         off = np.tanh(test.inputs @ rows.T + biases) @ readout / np.sqrt(p) - test.clean
@@ -114,9 +109,7 @@ def test_steps_follow_the_gradient_with_the_readout_of_the_moment_and_are_measur
     np.testing.assert_allclose(layer.rows, rows, rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("activation", "letters"), [("tanh", Letters((1, -1), (0.5, 0.5))), ("relu", LETTERS)]
-)
+@pytest.mark.parametrize(("activation", "letters"), [("tanh", Letters((1, -1), (0.5, 0.5))), ("relu", LETTERS)])
 def test_spikes_are_the_mean_displacement_of_the_rows_of_their_letters(activation, letters):
     """Letters ±1 of an odd activation share a spike, the mean of both: of 4 d samples each is off it by 1.5 %."""
     net = {"eta": 2.0, "alpha0": 4.0, "beta": 2.0, "readout": letters}

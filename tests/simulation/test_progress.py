@@ -45,8 +45,7 @@ def test_logs_stay_silent_unless_asked():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "patience", "shown"),
-    [(None, 60.0, False), (None, 0.01, True), (True, 60.0, True), (False, 0.01, False)],
+    ("wanted", "patience", "shown"), [(None, 60.0, False), (None, 0.01, True), (True, 60.0, True), (False, 0.01, False)]
 )
 @pytest.mark.parametrize(("display", "words"), [(Display, "0 of 3 done"), (Share, "bounding")])
 def test_a_person_sees_a_bar_for_long_work_whose_first_piece_is_not_done(
@@ -88,9 +87,7 @@ LONG = [
 
 
 @pytest.mark.parametrize("command", LONG)
-def test_every_command_that_may_take_long_shows_that_it_works_and_ends_in_one_line(
-    command, monkeypatch, capsys
-):
+def test_every_command_that_may_take_long_shows_that_it_works_and_ends_in_one_line(command, monkeypatch, capsys):
     seen = []
 
     class Interrupted(Share):

@@ -65,9 +65,7 @@ def test_without_penalty_the_solution_is_that_of_minimum_norm(n, rank):
 
 def test_minimum_norm_among_nearly_dependent_features_comes_with_a_warning():
     features, labels, _ = problem(n=150)
-    features[:, 1] = (
-        features[:, 0] + 3e-6 * features[:, 1]
-    )  # condition number 1e6, squared in the Gram matrix
+    features[:, 1] = features[:, 0] + 3e-6 * features[:, 1]  # condition number 1e6, squared in the Gram matrix
     with pytest.warns(GiantstepWarning, match="lam = 0 with nearly dependent features") as caught:
         fit = ridge(lambda count: iter([(features.copy(), labels)]), P, {150: [0.0]}, NumpyBackend())[150]
     promised = float(re.findall(r"about (\S+) of its value", str(caught[0].message))[0])

@@ -89,9 +89,7 @@ def test_a_trial_is_the_same_alone_or_among_others_bit_for_bit(model):
 
 
 def test_a_setting_is_the_same_alone_or_in_a_grid_bit_for_bit():
-    grid = simulate(
-        Network("tanh", eta=[0.5, 1.5], alpha0=[1.0, 2.0]), Target("sin", noise=[0.0, 0.2]), **SMALL
-    )
+    grid = simulate(Network("tanh", eta=[0.5, 1.5], alpha0=[1.0, 2.0]), Target("sin", noise=[0.0, 0.2]), **SMALL)
     alone = simulate(NET, "sin", **SMALL)
     part = grid.sel(eta=1.5, alpha0=2.0, noise=0.0)
     for name in alone:
@@ -110,9 +108,7 @@ def test_a_grid_of_steps_may_begin_with_none(readout):
     grid = simulate(Network("tanh", 1.5, 2.0, steps=[0, 1, 2], readout=readout), "sin", **SMALL)
     for eta, part in ((0.0, grid.isel(steps=0)), (1.5, grid.isel(steps=1))):
         alone = simulate(Network("tanh", eta, 2.0, readout=readout), "sin", **SMALL)
-        np.testing.assert_allclose(
-            part.test_error, alone.test_error, rtol=1e-8
-        )  # exact to 1e-9 of the target's power
+        np.testing.assert_allclose(part.test_error, alone.test_error, rtol=1e-8)  # exact to 1e-9 of the target's power
     steps = grid.c.notnull().sum("step")
     assert (steps == steps.steps).all()
 
@@ -134,9 +130,7 @@ def test_workers_and_executors_give_the_same_bits():
     xr.testing.assert_identical(simulate(NET, "sin", workers=2, **SMALL), alone)
 
 
-@pytest.mark.parametrize(
-    "target", [Target("sign", flips=0.1, latent_noise=0.2), Target("logistic", scale=2.0)]
-)
+@pytest.mark.parametrize("target", [Target("sign", flips=0.1, latent_noise=0.2), Target("logistic", scale=2.0)])
 def test_binary_targets_add_shares_of_wrong_signs(target):
     result = simulate(SRF, target, **SMALL)
     for name in ("test_error_01", "train_error_01"):
@@ -150,9 +144,7 @@ def test_numbers_of_samples_and_neurons_are_the_nearest_whole_ones():
     """0.14·20 = 2.8 is three samples, 0.27·20 = 5.4 five neurons: interpolated at n < p, and one direction is left."""
     model = SpikedRF("tanh", r=0.9, gamma=0.8, beta=0.27)
     near = simulate(model, "sin", alpha=[0.14, 0.15, 0.16], lam=0.1, d=20, trials=1)
-    np.testing.assert_array_equal(
-        near.test_error[0], near.test_error[0, 1].broadcast_like(near.test_error[0])
-    )
+    np.testing.assert_array_equal(near.test_error[0], near.test_error[0, 1].broadcast_like(near.test_error[0]))
 
 
 def test_measured_statistics_make_up_the_outputs_of_linear_networks():

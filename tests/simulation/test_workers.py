@@ -109,9 +109,7 @@ def _die(how: int = 9) -> None:
     ],
 )
 def test_a_worker_that_does_not_start_is_no_death(executable, said, monkeypatch):
-    monkeypatch.setattr(
-        spawn, "_python_exe", os.fsencode(executable)
-    )  # as multiprocessing.set_executable does
+    monkeypatch.setattr(spawn, "_python_exe", os.fsencode(executable))  # as multiprocessing.set_executable does
     with pytest.raises(NoWorker, match=f"{said}; with workers = 1"):
         simulate(Network("tanh", 1.0, 1.0), "sin", workers=2, **SETTING)
 
@@ -215,8 +213,7 @@ def test_workers_of_simulate_share_the_threads(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     counting = Function(lambda x: np.tanh(x) * int(os.environ["OMP_NUM_THREADS"]))
     one, plain = (
-        simulate(SpikedRF(activation, 0.5, 0.5), "sin", workers=2, **SETTING)
-        for activation in (counting, "tanh")
+        simulate(SpikedRF(activation, 0.5, 0.5), "sin", workers=2, **SETTING) for activation in (counting, "tanh")
     )
     np.testing.assert_allclose(one.m, plain.m, rtol=1e-9)
 
@@ -247,11 +244,7 @@ with process_pool(2, 1) as pool:
 def test_workers_end_with_their_parent_also_in_the_middle_of_a_job(name):
     ending = getattr(signal, name)
     with subprocess.Popen(
-        [sys.executable, "-c", BUSY],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        [sys.executable, "-c", BUSY], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as parent:
         try:
             assert parent.stdout is not None

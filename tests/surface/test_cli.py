@@ -28,9 +28,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def test_predict_prints_the_numbers_of_predict():
-    done = run(
-        "predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1"
-    )
+    done = run("predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1")
     assert done.returncode == 0
     assert done.stderr == ""
     expected = gs.predict(gs.Network("tanh", 3.0, 20.0), "sin", alpha=np.linspace(0.2, 3, 5), lam=0.1)
@@ -69,14 +67,8 @@ def test_files_and_pictures_are_written_on_request(tmp_path):
     [
         (f"predict {POINT}", "give some parameter a range"),
         (f"predict {CURVE} --x lam", "--x lam is not a dimension of test_error; it has alpha"),
-        (
-            "tune --budget 1 --over eta,lam,split --bulk isotropic",
-            "one or two optimised parameters: optimise over two",
-        ),
-        (
-            "tune --r 1 --gamma 1 --alpha 1,2 --over lam",
-            "one or two optimised parameters: give one value of alpha",
-        ),
+        ("tune --budget 1 --over eta,lam,split --bulk isotropic", "one or two optimised parameters: optimise over two"),
+        ("tune --r 1 --gamma 1 --alpha 1,2 --over lam", "one or two optimised parameters: give one value of alpha"),
     ],
 )
 def test_what_cannot_be_drawn_is_still_printed(words, said, tmp_path):
@@ -185,9 +177,7 @@ def test_simulate_prints_means_and_writes_trials(tmp_path):
 
 
 def test_compare_shows_z_scores_and_a_summary(tmp_path):
-    done = run(
-        f"compare {NET} --alpha 1,2 --lam 0.1 --d 40 --trials 4 --out {tmp_path}/c.nc --plot {tmp_path}/c.svg"
-    )
+    done = run(f"compare {NET} --alpha 1,2 --lam 0.1 --d 40 --trials 4 --out {tmp_path}/c.nc --plot {tmp_path}/c.svg")
     assert done.returncode == 0, done.stderr
     compared = gs.load(tmp_path / "c.nc")
     assert compared.attrs["theory_d"] == 40
@@ -218,9 +208,7 @@ def test_functions_lists_the_catalogue_and_reads_expressions():
     assert data["h0"]["data"] == pytest.approx([1 / np.sqrt(2 * np.pi)])
 
 
-@pytest.mark.parametrize(
-    "command", ["", "predict", "simulate", "compare", "coefficients", "functions", "demo"]
-)
+@pytest.mark.parametrize("command", ["", "predict", "simulate", "compare", "coefficients", "functions", "demo"])
 def test_help_is_plain_text_with_an_example(command):
     done = run(f"{command} --help")
     assert done.returncode == 0
@@ -243,15 +231,10 @@ def test_a_full_disk_behind_standard_output_is_one_line():
         words = [*COMMAND, "functions", "tanh"]
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 2
-    assert (
-        done.stderr
-        == "error: standard output cannot be used: No space left on device; choose another place\n"
-    )
+    assert done.stderr == "error: standard output cannot be used: No space left on device; choose another place\n"
 
 
-@pytest.mark.parametrize(
-    "program", [COMMAND, [sys.executable, "-m", "giantstep"]], ids=["giantstep", "module"]
-)
+@pytest.mark.parametrize("program", [COMMAND, [sys.executable, "-m", "giantstep"]], ids=["giantstep", "module"])
 @pytest.mark.parametrize("words", [f"predict {CURVE} --format csv", "predict --eta many"])
 def test_a_command_that_starts_says_what_it_says_in_this_process(program, words):
     process = subprocess.run([*program, *words.split()], capture_output=True, text=True, timeout=120)
@@ -276,36 +259,21 @@ REFUSED = {
     "real labels": (f"predict {POINT} --loss hinge", "such as 'sign', flips = 0.1, which makes"),
     "both kinds": (f"predict {POINT} --r 1 --gamma 1", "give one kind"),
     "half a network": ("predict --eta 1 --alpha 1 --lam 1", "--alpha0 is missing"),
-    "letters swapped": (
-        "predict --eta 1 --alpha0 1 --aplha 1 --lam 1",
-        "--aplha is unknown: did you mean --alpha?",
-    ),
+    "letters swapped": ("predict --eta 1 --alpha0 1 --aplha 1 --lam 1", "--aplha is unknown: did you mean --alpha?"),
     "steps twice": ("predict --schedule 1:1 --steps 2 --alpha 1 --lam 1", "leave the others out"),
     "no model": ("predict --alpha 1 --lam 1", "--eta and --alpha0 are missing"),
-    "no workers": (
-        "figure basis --workers 0",
-        "--workers 0 is not allowed: it must be a whole number, at least 1",
-    ),
+    "no workers": ("figure basis --workers 0", "--workers 0 is not allowed: it must be a whole number, at least 1"),
     "no lam": (
         f"predict {NET} --alpha 1",
         "--lam is missing: ridge penalty of the readout; 0: minimum norm (giantstep predict",
     ),
     "lam without a value": (f"predict {NET} --alpha 1 --lam", "--lam needs a value: ridge penalty"),
     "unknown option": (f"predict {POINT} --bogus 1", "--bogus is unknown here (giantstep predict"),
-    "an option's letters swapped": (
-        f"predict {POINT} --inptus=3",
-        "--inptus is unknown here: did you mean --inputs?",
-    ),
-    "another command's option": (
-        "bayes --alpha 1 --inputs X.npy",
-        "--inputs is unknown here (giantstep bayes",
-    ),
+    "an option's letters swapped": (f"predict {POINT} --inptus=3", "--inptus is unknown here: did you mean --inputs?"),
+    "another command's option": ("bayes --alpha 1 --inputs X.npy", "--inputs is unknown here (giantstep bayes"),
     "lines without a plot": (f"predict {CURVE} --reference bayes", "--reference goes with --plot FILE"),
     "an axis without a plot": ("bayes --alpha 1,2 --x alpha", "--x goes with --plot FILE"),
-    "no name is near": (
-        f"predict {POINT} --target qqqqqq",
-        "; giantstep functions lists the names (column 1",
-    ),
+    "no name is near": (f"predict {POINT} --target qqqqqq", "; giantstep functions lists the names (column 1"),
     "an expression": (f"predict {POINT} --target x+", "--target: this is not an expression"),
     "unknown format": (f"predict {POINT} --format xml", "table"),
     "a word among eigenvalues": (
@@ -317,10 +285,7 @@ REFUSED = {
     "one trial to compare": (f"compare {POINT} --d 40 --trials 1", "2 trials"),
     "d too small": (f"simulate {POINT} --d 1", "--d 1 "),
     "population step": ("simulate --eta 1 --alpha0 inf --alpha 1 --lam 1 --d 100", "alpha0 = inf"),
-    "too many points": (
-        "predict --eta 0:1:10000000 --alpha0 0:1:10000000 --alpha 1 --lam 1",
-        "not enough memory",
-    ),
+    "too many points": ("predict --eta 0:1:10000000 --alpha0 0:1:10000000 --alpha 1 --lam 1", "not enough memory"),
     "no whole number": (f"simulate {POINT} --d 50.5", '--d: "50.5" is not one whole number'),
     "infinite size": (f"simulate {POINT} --d inf", '--d: "inf" is not one whole number'),
     "several numbers": (f"predict {POINT} --flips 0.1,0.2", '--flips: "0.1,0.2" is not one number'),
@@ -331,14 +296,8 @@ REFUSED = {
     "no rate": ("tune --alpha0 1 --alpha 2 --over lam", "--eta is missing"),
     "no such bulk": ("spectrum --target x1+x1*x2 --eta 1 --alpha0 1 --bulk exact", "use bulk = 'isotropic'"),
     "several spectra": ("spectrum --r 1 --gamma 1 --alpha 1,2 --d 9 --trials 1", "give single numbers"),
-    "samples of weights": (
-        "spectrum --weights --eta 1 --alpha0 2 --alpha 2",
-        "--alpha, --kernel and --normalise n",
-    ),
-    "bulks of features": (
-        "compare --r 1 --gamma 1 --alpha 1 --lam 1 --d 50 --bulk isotropic,exact",
-        "trained Network",
-    ),
+    "samples of weights": ("spectrum --weights --eta 1 --alpha0 2 --alpha 2", "--alpha, --kernel and --normalise n"),
+    "bulks of features": ("compare --r 1 --gamma 1 --alpha 1 --lam 1 --d 50 --bulk isotropic,exact", "trained Network"),
     "a page says more": (
         f"predict {POINT} --steps 2 --reuse-batch",
         "(the documentation has a page on this: Questions that people ask)\n",
@@ -466,8 +425,5 @@ def test_every_parameter_of_the_table_is_an_option_with_its_default():
     for name, row in PARAMETERS.items():
         if {"Network", "SpikedRF", "Target"} & set(row.of) and name not in ("function", "inputs"):
             assert f" --{name.replace('_', '-')} " in text
-    for words in (
-        "--c RANGE bulk variance: mean squared row norm without the spike (default 1)",
-        "(default uniform)",
-    ):
+    for words in ("--c RANGE bulk variance: mean squared row norm without the spike (default 1)", "(default uniform)"):
         assert words in text

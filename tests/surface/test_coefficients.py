@@ -33,11 +33,7 @@ def test_relu_has_closed_forms_including_the_derivative_with_respect_to_c():
     found = gs.coefficients(gs.SpikedRF("relu", r=r, gamma=1.0, c=c), KAPPA)
     x = r * KAPPA / math.sqrt(c)
     density = np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
-    exact = {
-        "mu0": math.sqrt(c) * (x * ndtr(x) + density),
-        "mu1": ndtr(x),
-        "dmu0": density / (2 * math.sqrt(c)),
-    }
+    exact = {"mu0": math.sqrt(c) * (x * ndtr(x) + density), "mu1": ndtr(x), "dmu0": density / (2 * math.sqrt(c))}
     for name, values in exact.items():
         np.testing.assert_allclose(found[name], values, rtol=0, atol=10 * ROUNDING)
 
@@ -83,9 +79,7 @@ def test_a_network_is_told_to_name_its_target():
         gs.coefficients(gs.Network("tanh", 1.0, 1.0), KAPPA)
 
 
-@pytest.mark.parametrize(
-    "target", ["sin", "x1 + x2/2"]
-)  # a spike on two directions has coefficients like any other
+@pytest.mark.parametrize("target", ["sin", "x1 + x2/2"])  # a spike on two directions has coefficients like any other
 def test_coefficients_of_a_network_are_those_of_its_spike_and_rows(target):
     net = gs.Network("gelu", 1.0, 2.0)
     layer = gs.predict(net, target, alpha=1.0, lam=0.1)

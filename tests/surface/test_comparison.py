@@ -18,11 +18,7 @@ MINE = 1.0 / ALPHA + SCATTER
 
 def theory(alpha=ALPHA, **coords) -> xr.Dataset:
     alpha = np.asarray(alpha)
-    values = {
-        "test_error": ("alpha", 1.0 / alpha),
-        "residual": ("alpha", 0.0 * alpha),
-        "V2": ("alpha", alpha),
-    }
+    values = {"test_error": ("alpha", 1.0 / alpha), "residual": ("alpha", 0.0 * alpha), "V2": ("alpha", alpha)}
     return xr.Dataset(values, coords={"alpha": alpha, "lam": 0.1, **coords}, attrs={"command": "predict"})
 
 
@@ -96,10 +92,7 @@ def test_a_summary_says_which_theory_it_is_and_is_a_table_in_notebooks():
 
 @pytest.mark.parametrize(
     ("shift", "said"),
-    [
-        (0.0, ""),
-        (0.05, "off by up to 10.0%; effects of order 1/d, which the theory leaves out, are a few times 1.0%"),
-    ],
+    [(0.0, ""), (0.05, "off by up to 10.0%; effects of order 1/d, which the theory leaves out, are a few times 1.0%")],
 )
 def test_a_summary_says_what_differences_beyond_scatter_may_be(shift, said):
     measured = simulation()

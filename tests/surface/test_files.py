@@ -193,9 +193,7 @@ def test_a_sealed_file_opens_elsewhere_and_says_what_its_last_line_is(tmp_path):
     np.testing.assert_array_equal(elsewhere.test_error, dataset.test_error)
     assert elsewhere.attrs["giantstep_seal"] == "the last line of this file is its checksum"
     content, line = path.read_bytes().rsplit(b"\n", 2)[:2]
-    assert (
-        line.decode() == f"# giantstep: sha256 of all before this line {hashlib.sha256(content).hexdigest()}"
-    )
+    assert line.decode() == f"# giantstep: sha256 of all before this line {hashlib.sha256(content).hexdigest()}"
 
 
 def test_files_without_a_checksum_are_read_if_they_never_had_one(tmp_path):

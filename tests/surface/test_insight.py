@@ -13,9 +13,7 @@ import giantstep as gs
 
 from .command import giantstep
 
-TWO_LETTERS = (
-    "--activation gelu --target tanh(2*x)+0.2*x**2 --noise 0.5 --eta 2 --alpha0 1.5 --readout -1:0.4,0.5:0.6"
-)
+TWO_LETTERS = "--activation gelu --target tanh(2*x)+0.2*x**2 --noise 0.5 --eta 2 --alpha0 1.5 --readout -1:0.4,0.5:0.6"
 LETTERS = gs.Letters((-1, 0.5), (0.4, 0.6))
 CURVED = gs.Target("tanh(2*x)+0.2*x**2", noise=0.5)
 
@@ -162,9 +160,7 @@ def test_coefficients_name_the_norms_that_they_are_for():
 
 
 def test_comparisons_of_labels_have_wrong_signs_first_and_a_row_for_each_bulk():
-    words = (
-        "--activation erf --target sign --flips 0.1 --loss logistic --eta 2 --alpha0 1 --alpha 1,2 --lam 0.3"
-    )
+    words = "--activation erf --target sign --flips 0.1 --loss logistic --eta 2 --alpha0 1 --alpha 1,2 --lam 0.3"
     heading, *lines = giantstep(f"compare {words} --d 40 --trials 3").stdout.splitlines()
     assert heading.startswith("# erf network")
     tables = [line.split() for line in lines if line.startswith("alpha ")]

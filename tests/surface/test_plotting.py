@@ -84,10 +84,7 @@ def test_comparisons_have_a_panel_of_residuals_and_lie_on_smooth_curves():
     above, below = axes.figure.axes
     assert above is axes
     assert sorted(len(np.atleast_1d(line.get_xdata())) for line in above.get_lines())[-2:] == [90, 90]
-    assert labels(axes)[-2:] == [
-        "theory, limit $d = \\infty$",
-        "simulated, $d = 100$: mean ± s.e., 4 trials",
-    ]
+    assert labels(axes)[-2:] == ["theory, limit $d = \\infty$", "simulated, $d = 100$: mean ± s.e., 4 trials"]
     assert labels(plot(compared.isel(alpha0=0))) == labels(axes)[-2:]
     z = [line.get_ydata() for line in below.get_lines() if len(line.get_xdata()) == 5]
     np.testing.assert_allclose(z, compared.test_error.sel(part="z").transpose("alpha0", "alpha"))
@@ -138,10 +135,7 @@ def test_figures_are_saved_by_their_ending(ending, tmp_path):
         (lambda: plot(made({"alpha": 3}).test_error), r"a DataArray has lost the one that it is from"),  # type: ignore[arg-type]
         (lambda: plot([1.0, 2.0]), "is not an xarray.Dataset"),  # type: ignore[arg-type]
         (lambda: plot(gs.spectrum(gs.SpikedRF("tanh", r=1, gamma=1), alpha=[1, 2])), "shows one of them"),
-        (
-            lambda: plot(made({"lam": 3}, name="landscape"), theory=made({"lam": 3})),
-            "theory is for curves",
-        ),
+        (lambda: plot(made({"lam": 3}, name="landscape"), theory=made({"lam": 3})), "theory is for curves"),
         (lambda: save_figure(plot(made({"alpha": 3})).figure, "a.bmp"), "unknown ending"),
         (lambda: save_figure(plot(made({"alpha": 3})).figure, "/no/such/a.png"), "does not exist"),
     ],
@@ -287,11 +281,7 @@ def test_a_landscape_is_drawn_with_its_optimum():
 
 @pytest.mark.parametrize("over", ["eta lam", "lam eta"])
 def test_a_map_of_two_parameters_has_its_values_and_its_optimum_where_they_belong(over):
-    best = (
-        made({"eta": 4, "lam": 3}, name="landscape")
-        .assign(best_eta=2.0, best_lam=3.0)
-        .assign_attrs(over=over)
-    )
+    best = made({"eta": 4, "lam": 3}, name="landscape").assign(best_eta=2.0, best_lam=3.0).assign_attrs(over=over)
     axes = plot(best)
     across, up = over.split()
     (mesh,) = axes.collections
@@ -328,9 +318,7 @@ def test_few_values_are_marked_and_many_are_not():
 ONE_STEP = gs.Network("tanh", eta=1, alpha0=1)
 STEEP = gs.Function(lambda x: np.arctan(2 * x), derivative=lambda x: 2 / (1 + 4 * x**2), name="steep")
 OWN = gs.Network(STEEP, eta=1, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5)))
-TWO_STEPS = gs.Network(
-    "tanh", steps=[gs.Step(1, 1), gs.Step(1, 2, "huber:1")], readout=gs.Letters((-1, 2), (0.5, 0.5))
-)
+TWO_STEPS = gs.Network("tanh", steps=[gs.Step(1, 1), gs.Step(1, 2, "huber:1")], readout=gs.Letters((-1, 2), (0.5, 0.5)))
 
 
 @pytest.mark.parametrize(
@@ -341,13 +329,7 @@ TWO_STEPS = gs.Network(
         (gs.SpikedRF("tanh", r=1, gamma=1), "sin", {}, "", "bulk"),  # which is isotropic by definition
         (ONE_STEP, gs.Target("sign"), {}, "sign target", "flips"),
         (ONE_STEP, gs.Target("sign", flips=0.2), {}, "flips = 0.2", "bulk"),
-        (
-            OWN,
-            gs.Target(np.arcsinh, noise=0.1),
-            {},
-            "steep network, letters 0.5, 1.5, arcsinh target",
-            "flips",
-        ),
+        (OWN, gs.Target(np.arcsinh, noise=0.1), {}, "steep network, letters 0.5, 1.5, arcsinh target", "flips"),
         (TWO_STEPS, "sin", {"bulk": "isotropic"}, "letters -1, 2", "huber:0.5"),
         (TWO_STEPS, "sin", {"bulk": "isotropic"}, "steps by huber:1 loss", "huber:0.5"),
         (TWO_STEPS, "sin", {"bulk": "isotropic", "loss": "huber:0.5"}, "huber:0.5 loss", "flips"),
@@ -363,9 +345,7 @@ def test_a_title_says_what_is_unusual(model, target, options, said, unsaid):
 def test_a_map_of_errors_has_its_shades_where_the_best_ones_are():
     net = gs.Network("tanh", eta=1, alpha0=1)
     scan = {"eta": [0.5, 1, 2], "lam": [1e-7, 0.1, 1]}
-    best = gs.tune(
-        net, gs.Target("sin", noise=0.5), alpha=1, over=("eta", "lam"), scan=scan, bulk="isotropic"
-    )
+    best = gs.tune(net, gs.Target("sin", noise=0.5), alpha=1, over=("eta", "lam"), scan=scan, bulk="isotropic")
     least = float(best.landscape.min())
     assert float(best.landscape.max()) > 10 * least
     (mesh,) = plot(best).collections

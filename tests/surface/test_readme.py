@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 
 README = Path(__file__).parents[2] / "README.md"
-BLOCKS = re.findall(
-    r"^```(\w*)\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
-)
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def test_the_session_on_the_command_line_is_genuine():

@@ -56,18 +56,9 @@ def test_message_passing_is_drawn_where_it_is_not_the_best_possible():
 @pytest.mark.parametrize(
     ("curve", "options"),
     [
-        (
-            gs.predict(gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", alpha=1, lam=0.1),
-            {"reference": "bayes"},
-        ),
-        (
-            gs.predict(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=[1, 2], lam=0.1),
-            {"reference": "best"},
-        ),
-        (
-            gs.predict(gs.Network("tanh", eta=1, alpha0=1), lambda z: z, alpha=[1, 2], lam=0.1),
-            {"reference": "ridge"},
-        ),
+        (gs.predict(gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", alpha=1, lam=0.1), {"reference": "bayes"}),
+        (gs.predict(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=[1, 2], lam=0.1), {"reference": "best"}),
+        (gs.predict(gs.Network("tanh", eta=1, alpha0=1), lambda z: z, alpha=[1, 2], lam=0.1), {"reference": "ridge"}),
         (gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=[1, 2], lam=0.1), {"reference": "ridge"}),
     ],
 )

@@ -45,10 +45,7 @@ def test_columns_are_flat_and_broadcast_in_the_order_of_the_largest_quantity():
             {"x": np.array([1.23456789e-9, 12345.678, np.inf, np.nan, -np.inf])},
             ["         x", "1.2346e-09", "     12346", "       inf", "       nan", "      -inf"],
         ),
-        (
-            {"t": np.array([0, 10]), "ok": np.array([True, False])},
-            [" t     ok", " 0   True", "10  False"],
-        ),
+        ({"t": np.array([0, 10]), "ok": np.array([True, False])}, [" t     ok", " 0   True", "10  False"]),
     ],
 )
 def test_tables_are_aligned_and_have_sensible_digits(flat, lines):

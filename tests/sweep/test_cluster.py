@@ -17,15 +17,7 @@ from giantstep.errors import ParameterError
 from giantstep.sweep import run_sweep
 from giantstep.sweep.toml import read
 
-from .helpers import (
-    assert_nothing_twice,
-    assert_same_results,
-    batches,
-    finish,
-    start,
-    wait_for_batches,
-    write_toml,
-)
+from .helpers import assert_nothing_twice, assert_same_results, batches, finish, start, wait_for_batches, write_toml
 
 pytest.importorskip("distributed")
 Spawn = Callable[..., subprocess.Popen[bytes]]

@@ -19,15 +19,7 @@ from giantstep.sweep.run import Unfinished, run_sweep
 from giantstep.sweep.store import Store, StoreError
 from giantstep.sweep.toml import read
 
-from .helpers import (
-    assert_nothing_twice,
-    assert_same_results,
-    batches,
-    finish,
-    start,
-    wait_for_batches,
-    write_toml,
-)
+from .helpers import assert_nothing_twice, assert_same_results, batches, finish, start, wait_for_batches, write_toml
 
 pytestmark = pytest.mark.posix  # a process that kills itself, or is interrupted
 

@@ -122,9 +122,7 @@ def test_a_point_is_known_again_by_its_content_to_twelve_digits(tmp_path, change
 
 
 def test_what_a_first_layer_is_like_is_known_from_any_of_its_points(tmp_path):
-    later, whole = (
-        gs.Sweep(NETWORK, "sin", alpha, 0.1, simulation=SIMULATED) for alpha in ([1.0], [0.5, 1.0])
-    )
+    later, whole = (gs.Sweep(NETWORK, "sin", alpha, 0.1, simulation=SIMULATED) for alpha in ([1.0], [0.5, 1.0]))
     found = gs.run_sweep(later, tmp_path / "s.sqlite", workers=1).simulation
     more = results(whole, tmp_path / "s.sqlite").simulation
     assert more.test_error.isnull().sel(alpha=0.5).all()
@@ -144,9 +142,7 @@ class Failing(Here):
 
 def test_failures_are_recorded_left_alone_and_retried_alone(tmp_path):
     store = tmp_path / "s.sqlite"
-    sweep, more = (
-        gs.Sweep(NETWORK, "sin", **GRID, simulation=SIMULATED | {"trials": trials}) for trials in (3, 4)
-    )
+    sweep, more = (gs.Sweep(NETWORK, "sin", **GRID, simulation=SIMULATED | {"trials": trials}) for trials in (3, 4))
     words = "2 jobs failed, the first with: MemoryError: a test; retry = True"
     with pytest.warns(GiantstepWarning, match=words):
         found = gs.run_sweep(sweep, store, executor=Failing()).simulation
@@ -180,9 +176,7 @@ def test_failures_are_recorded_left_alone_and_retried_alone(tmp_path):
 def test_what_cannot_be_swept_is_refused_before_anything_is_computed(tmp_path, changed, words):
     with pytest.raises(ParameterError, match=words):
         gs.run_sweep(
-            gs.Sweep(**{"model": NETWORK, "target": "sin", **GRID, **changed}),
-            tmp_path / "s.sqlite",
-            workers=1,
+            gs.Sweep(**{"model": NETWORK, "target": "sin", **GRID, **changed}), tmp_path / "s.sqlite", workers=1
         )
     assert batches(tmp_path / "s.sqlite") == 0
 

@@ -164,8 +164,7 @@ def test_the_lock_of_a_dead_process_does_not_bind(tmp_path):
 def test_what_it_was_made_by_is_on_record(whole):
     with closing(sqlite3.connect(whole)) as connection:
         run, job = (
-            json.loads(connection.execute(f"SELECT facts FROM {table}").fetchone()[0])
-            for table in ("run", "job")
+            json.loads(connection.execute(f"SELECT facts FROM {table}").fetchone()[0]) for table in ("run", "job")
         )
     assert (run["sweep"]["simulation"]["seed"], run["machine"]["threads"]) == (0, 1)
     assert run["version"] == job["version"] == gs.__version__

@@ -93,10 +93,7 @@ def groups_of(model: gs.SpikedRF) -> Groups:
     letters, K = model.readout, len(model.readout.values)
     c = letters.c or (float(model.c),) * K
     return Groups(
-        tuple(float(model.r) * value for value in letters.values),
-        letters.biases or (0.0,) * K,
-        c,
-        letters.weights,
+        tuple(float(model.r) * value for value in letters.values), letters.biases or (0.0,) * K, c, letters.weights
     )
 
 

@@ -66,8 +66,7 @@ def test_biases_change_errors_of_networks_by_as_much_as_predicted(activation, ta
     measured = runs[:, 0].mean(axis=0) / runs[:, 1].mean(axis=0)
     spread = (runs[:, 0] - measured * runs[:, 1]).std(axis=0, ddof=1) / runs[:, 1].mean(axis=0)
     biased, plain = (
-        gs.predict(_net(activation, one, steps=steps), target, d=d, **AT).test_error.values
-        for one in (scale, 0.0)
+        gs.predict(_net(activation, one, steps=steps), target, d=d, **AT).test_error.values for one in (scale, 0.0)
     )
     allowed = 4.0 * spread / np.sqrt(len(runs)) + scale**2 / d
     assert np.all(np.abs(biased / plain - measured) < allowed)
@@ -144,9 +143,7 @@ def test_their_effect_is_linear_in_their_variance_where_they_are_small(steps):
     plain = _errors(_net(scale=0.0, steps=steps))
     small, smaller = (_errors(_net(scale=s, steps=steps)) - plain for s in (1e-2, 1e-3))
     assert np.abs(small).max() > 1e-7
-    np.testing.assert_allclose(
-        100.0 * smaller, small, rtol=1e-2
-    )  # the next order is scale² = 1e-4 of it, and rounding
+    np.testing.assert_allclose(100.0 * smaller, small, rtol=1e-2)  # the next order is scale² = 1e-4 of it, and rounding
 
 
 def test_the_learned_function_has_its_share_of_them():

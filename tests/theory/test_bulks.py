@@ -79,9 +79,7 @@ def test_slopes_are_the_derivatives_of_the_resolvent(bulk):
     Vt, move, u = _point(bulk)
     at = bulk.resolvent(Vt)
     units = 0.2 * packing(len(bulk.weights)).units  # where Ṽ is nearly singular, 1 is too far for differences
-    for found, f in zip(
-        at.slopes, (lambda x: -bulk.resolvent(x).T, lambda x: bulk.resolvent(x).T @ x), strict=True
-    ):
+    for found, f in zip(at.slopes, (lambda x: -bulk.resolvent(x).T, lambda x: bulk.resolvent(x).T @ x), strict=True):
         for along, unit in zip(found[0, 0], units, strict=True):
             assert _close(0.2 * along, _slope(f, Vt, unit[None, None])[0, 0])
     pull = _slope(lambda x: _energy(bulk.resolvent(x).forms(), u), Vt, move)[0]
@@ -189,9 +187,7 @@ def test_the_exact_bulk_is_that_of_actually_trained_rows(case: Case):
     for name, value in expected.items():
         values = np.array([draw[name] for draw in draws])
         scatter = 4.0 * values.std(axis=0, ddof=1) / 4.0 if name == "overlap" else 0.0
-        assert np.all(np.abs(values.mean(axis=0) - value[0, 0]) < allowed * np.abs(value).max() + scatter), (
-            name
-        )
+        assert np.all(np.abs(values.mean(axis=0) - value[0, 0]) < allowed * np.abs(value).max() + scatter), name
     forms = at.resolvent.forms()[0, 0] * root[:, None, None] * root
     z = rows.z_scores([draw["G"] for draw in draws], forms, allowed - 3.0 / 300)
     assert np.sqrt(np.mean(z**2)) < 1.8
@@ -206,9 +202,7 @@ def test_a_vanishing_step_leaves_an_isotropic_bulk(activation):
     """To first order in η, for what the isotropic mapping leaves out."""
     at = {"alpha": 1.3, "lam": 0.1, "tolerance": 1e-12}
     net = gs.Network(activation, eta=[1e-7, 1e-6], alpha0=0.7)
-    exact, isotropic = (
-        gs.predict(net, "sin", bulk=b, **at).test_error.values for b in ("exact", "isotropic")
-    )
+    exact, isotropic = (gs.predict(net, "sin", bulk=b, **at).test_error.values for b in ("exact", "isotropic"))
     small, larger = np.abs(exact / isotropic - 1.0)
     assert small < 1e-6
     assert larger < 11.0 * small + 1e-10

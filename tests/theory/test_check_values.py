@@ -20,24 +20,9 @@ import giantstep as gs
 from giantstep import Letters, Target
 from giantstep.theory.problem import model_grid, pose
 
-from ..zoo import (
-    BIASES,
-    BLOCKS,
-    MIX,
-    PRODUCT,
-    SHIFTED,
-    SIGNS,
-    THREE_BLOCKS,
-    TOGETHER,
-    TWO,
-    TWO_SIGNS,
-    Case,
-    steps,
-)
+from ..zoo import BIASES, BLOCKS, MIX, PRODUCT, SHIFTED, SIGNS, THREE_BLOCKS, TOGETHER, TWO, TWO_SIGNS, Case, steps
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::giantstep.GiantstepWarning"
-)  # limits out of reach of real sizes
+pytestmark = pytest.mark.filterwarnings("ignore::giantstep.GiantstepWarning")  # limits out of reach of real sizes
 
 VALUES = json.loads(Path(__file__).with_name("check_values.json").read_text(encoding="utf-8"))
 HE3 = "x + (x**3 - 3*x)/6"
@@ -99,16 +84,12 @@ LETTERS = {
     "tanh, two sizes": Case("", steps("tanh", (2, 2), readout=TWO), "sin"),
     "relu, two signs": Case("", steps("relu", (2, 2), readout=SIGNS), "tanh"),
     "gelu, three letters": Case("", steps("gelu", (1.5, 1.5), (1.5, 1.5), readout=THREE_SIGNS), HE3),
-    "no parity, noise": Case(
-        "", steps(SHIFTED, (1.5, 1.5), None, 0.8, readout=TWO_SIGNS), Target(MIX, noise=0.3)
-    ),
+    "no parity, noise": Case("", steps(SHIFTED, (1.5, 1.5), None, 0.8, readout=TWO_SIGNS), Target(MIX, noise=0.3)),
 }
 BIASED = Letters((1, 1), (0.5, 0.5), biases=(0, 1))
 ROWS = {
     "gaussian rows, tanh": Case("", steps("tanh", (2, 2), rows="gaussian"), "sin"),
-    "gaussian rows, gelu, one step": Case(
-        "", steps("gelu", (3,), (4,), 3.0, rows="gaussian"), MIX, 4.0, 0.01
-    ),
+    "gaussian rows, gelu, one step": Case("", steps("gelu", (3,), (4,), 3.0, rows="gaussian"), MIX, 4.0, 0.01),
     "gaussian rows, two signs": Case(
         "", steps("gelu", (3, 3), (4, 2), 3.0, rows="gaussian", readout=SIGNS), MIX, 4.0, 0.01
     ),
@@ -121,9 +102,7 @@ DIRECTIONS = {
     "erf on tanh(x1) + (x2**2 - 1)/2": Case(
         "", steps("erf", (2,), (1.5,)), Target("tanh(x1) + (x2**2 - 1)/2", noise=0.3)
     ),
-    "gelu on x1 + x1*x2/2 + x2*x3/2": Case(
-        "", steps("gelu", (2,), (2,)), Target("x1 + x1*x2/2 + x2*x3/2", noise=0.2)
-    ),
+    "gelu on x1 + x1*x2/2 + x2*x3/2": Case("", steps("gelu", (2,), (2,)), Target("x1 + x1*x2/2 + x2*x3/2", noise=0.2)),
 }
 
 
@@ -145,9 +124,7 @@ def predicted(case: Case, parts: Iterable[str]) -> dict[str, xr.Dataset]:
 def answer(found: xr.Dataset, name: str) -> np.ndarray:
     """By name; "last r" is that after the last step."""
     values = found[name.removeprefix("last ")]
-    return (
-        values.isel(step=-1).values if name.startswith("last ") and "step" in values.dims else values.values
-    )
+    return values.isel(step=-1).values if name.startswith("last ") and "step" in values.dims else values.values
 
 
 def assert_values(case: Case, expected: dict, tolerance: dict[str, float], relative: bool = False) -> None:
@@ -157,14 +134,10 @@ def assert_values(case: Case, expected: dict, tolerance: dict[str, float], relat
     """
     found = predicted(case, expected)
     for part, values in expected.items():
-        quantities = (
-            row_quantities(case) if part == "rows" else {name: answer(found[part], name) for name in values}
-        )
+        quantities = row_quantities(case) if part == "rows" else {name: answer(found[part], name) for name in values}
         for name, value in values.items():
             computed = np.ravel(quantities[name] if np.ndim(value) else np.sum(quantities[name]))
-            allowed = tolerance.get(name, tolerance[""]) * (
-                max(1.0, np.abs(value).max()) if relative else 1.0
-            )
+            allowed = tolerance.get(name, tolerance[""]) * (max(1.0, np.abs(value).max()) if relative else 1.0)
             assert_allclose(computed, np.ravel(value), rtol=0, atol=allowed, err_msg=f"{part}: {name}")
 
 

@@ -39,9 +39,7 @@ def test_a_point_that_fails_raises_and_carries_everything_else_or_is_flagged():
     for partial in (caught.value.partial, flagged):
         assert partial.converged.values.tolist() == [False, True]
         assert "small positive lam" in partial.status.values[0]
-        assert all(
-            np.isnan(partial[name].values[0]) for name in ("test_error", "train_error", "m", "q1", "V2")
-        )
+        assert all(np.isnan(partial[name].values[0]) for name in ("test_error", "train_error", "m", "q1", "V2"))
         _assert_same(partial.isel(lam=1), alone)
     with pytest.raises(gs.ConvergenceError, match="1 of 1 points failed"):
         gs.predict(SATURATING, "sin", alpha=0.5, lam=0.0)
@@ -68,9 +66,7 @@ def test_an_absurd_interpolating_readout_is_refused_and_an_honest_one_on_strong_
         gs.predict(gs.SpikedRF("softplus", r=4.0, gamma=0.9), "sin", alpha=0.3, lam=0.0)  # 1e12 times E σ*²
     assert "small positive lam" in caught.value.partial.status.item()
     model, noise = gs.SpikedRF("tanh", r=0.5, gamma=0.9), np.array([1.0, 1e5])
-    clean, weak, strong = gs.predict(
-        model, gs.Target("sin", noise=[0.0, *noise]), alpha=0.5, lam=0.0
-    ).test_error.values
+    clean, weak, strong = gs.predict(model, gs.Target("sin", noise=[0.0, *noise]), alpha=0.5, lam=0.0).test_error.values
     assert strong - clean == pytest.approx(1e10 * (weak - clean), rel=1e-7)
 
 
@@ -88,9 +84,7 @@ def test_a_jump_that_was_not_declared_is_found():
         gs.Function(lambda x: 1.0 * (x > 0.123)),
         gs.Function(lambda x: 1.0 * (x > 0.123), breakpoints=[0.123]),
     )
-    found, wanted = (
-        gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), f, alpha=1.0, lam=0.1) for f in (hidden, named)
-    )
+    found, wanted = (gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), f, alpha=1.0, lam=0.1) for f in (hidden, named))
     _assert_same(found, wanted, 1e-9)
 
 
@@ -105,18 +99,14 @@ def test_arrays_are_crossed_and_scalars_open_no_dimension():
     assert found.test_error.dims == ("r", "beta", "alpha")
     point = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.3, beta=1.2), "sin", alpha=2.0, lam=0.1)
     assert point.test_error.dims == ()
-    assert float(point.test_error) == pytest.approx(
-        float(found.test_error.sel(r=1.0, beta=1.2, alpha=2.0)), rel=1e-9
-    )
+    assert float(point.test_error) == pytest.approx(float(found.test_error.sel(r=1.0, beta=1.2, alpha=2.0)), rel=1e-9)
 
 
 @pytest.mark.parametrize("bulk", ["isotropic", "exact"])
 def test_zipped_arrays_equal_single_calls(bulk):
     eta, alpha0 = xr.DataArray([0.5, 1.0, 3.0], dims="run"), xr.DataArray([2.0, 0.5, 1.0], dims="run")
     lam = xr.DataArray([0.1, 0.2, 0.01], dims="run")
-    found = gs.predict(
-        gs.Network("tanh", eta=eta, alpha0=alpha0), "sin", alpha=[0.5, 1.5], lam=lam, bulk=bulk
-    )
+    found = gs.predict(gs.Network("tanh", eta=eta, alpha0=alpha0), "sin", alpha=[0.5, 1.5], lam=lam, bulk=bulk)
     assert set(found.test_error.dims) == {"run", "alpha"}
     for i in range(3):
         for j, alpha in enumerate((0.5, 1.5)):
@@ -131,9 +121,7 @@ def test_many_first_layers_have_the_answers_of_each(target):
     rates = np.linspace(0.3, 3.0, 400)
     many = gs.predict(gs.Network("gelu", eta=rates, alpha0=1.5), target, alpha=1.2, lam=0.1)
     for place in (0, 210, 399):
-        alone = gs.predict(
-            gs.Network("gelu", eta=float(rates[place]), alpha0=1.5), target, alpha=1.2, lam=0.1
-        )
+        alone = gs.predict(gs.Network("gelu", eta=float(rates[place]), alpha0=1.5), target, alpha=1.2, lam=0.1)
         for name in ("test_error", "train_error", "q2", "c"):
             np.testing.assert_allclose(many[name].values[place], alone[name].values, rtol=1e-9, err_msg=name)
 
@@ -178,9 +166,7 @@ def test_the_default_bulk_of_a_network_with_biases_is_the_exact_one(activation):
     at = {"alpha": [0.5, 1.0], "lam": [0.1, 1.0], "d": 500}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        default, exact, isotropic = (
-            gs.predict(net, "tanh", bulk=b, **at) for b in (None, "exact", "isotropic")
-        )
+        default, exact, isotropic = (gs.predict(net, "tanh", bulk=b, **at) for b in (None, "exact", "isotropic"))
     assert [found.attrs["bulk"] for found in (default, exact, isotropic)] == ["exact", "exact", "isotropic"]
     assert default.drop_attrs().equals(exact.drop_attrs())
     assert "chi" in default
@@ -331,11 +317,7 @@ def test_separable_labels_are_recognised_on_the_coarsest_rule():
             {"alpha": np.geomspace(0.2, 5.0, 100), "lam": np.geomspace(0.01, 1.0, 90)},
         ),
         # two letters span two directions after two steps and one after one step
-        (
-            gs.Network("relu", eta=0.5, alpha0=2.0, steps=[2, 1], readout=TWO),
-            "relu",
-            {"alpha": [0.5, 1.0], "lam": 0.1},
-        ),
+        (gs.Network("relu", eta=0.5, alpha0=2.0, steps=[2, 1], readout=TWO), "relu", {"alpha": [0.5, 1.0], "lam": 0.1}),
     ],
     ids=["many points", "first layers of two kinds"],
 )

@@ -114,9 +114,7 @@ def test_batches_too_small_for_heavy_tails_are_marked_and_warned_of():
     readout = {"alpha": 1.0, "lam": 0.1, "bulk": "isotropic"}
     net = gs.Network("relu", eta=1, alpha0=2)
     sizes = np.array([1000.0, 1500.0, 1600.0, np.inf])  # 92/(2·d) = 0.03 at d = 1533
-    with pytest.warns(
-        gs.LimitWarning, match=r"2 of 4 points: where .*d = 1000, .* varies by 21% between"
-    ) as said:
+    with pytest.warns(gs.LimitWarning, match=r"2 of 4 points: where .*d = 1000, .* varies by 21% between") as said:
         found = gs.predict(net, "He3", d=sizes, **readout)
     assert len(said) == 1
     assert found.code.values.tolist() == [8, 8, 0, 0]

@@ -78,9 +78,7 @@ def test_a_letter_split_in_two_changes_nothing(activation, bulk):
 @both_bulks
 def test_permuting_letters_permutes_answers(bulk):
     values, weights, order = np.array([0.5, 1.5, -1.0]), np.array([0.2, 0.5, 0.3]), [2, 0, 1]
-    a, b = (
-        _predict("softplus", values[index], weights[index], bulk=bulk, d=400) for index in ([0, 1, 2], order)
-    )
+    a, b = (_predict("softplus", values[index], weights[index], bulk=bulk, d=400) for index in ([0, 1, 2], order))
     assert float(a.test_error) == pytest.approx(float(b.test_error), rel=EXACT)
     for name in STATISTICS:
         assert b[name].values == pytest.approx(a[name].values[order], rel=1e-10), name

@@ -70,8 +70,7 @@ def test_an_eigenvalue_split_in_several_changes_nothing(case):
 
 
 @pytest.mark.parametrize(
-    ("activation", "function", "letters", "noise"),
-    [("relu", PRODUCT, TWO_SIGNS, 0.0), (SHIFTED, MIX, TWO, 0.3)],
+    ("activation", "function", "letters", "noise"), [("relu", PRODUCT, TWO_SIGNS, 0.0), (SHIFTED, MIX, TWO, 0.3)]
 )
 def test_inputs_of_which_half_are_constant_are_isotropic_inputs_in_half_the_dimensions(
     activation, function, letters, noise
@@ -90,16 +89,12 @@ def test_a_basis_of_the_target_s_directions_is_a_matter_of_taste():
     turned = "(0.6*x1 - 0.8*x2) + (0.6*x1 - 0.8*x2)*(0.8*x1 + 0.6*x2)"
     net = gs.Network("relu", eta=1, alpha0=2, steps=2, readout=TWO_SIGNS)
     pairs = ((PRODUCT, TOGETHER), (turned, turn @ TOGETHER @ turn.T))
-    targets = [
-        gs.Target(f, inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=shares)) for f, shares in pairs
-    ]
+    targets = [gs.Target(f, inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=shares)) for f, shares in pairs]
     names = [name for name in NAMES if name != "gamma"]
     agree(*(answers(net, y, names) for y in targets), tolerance=1e-8)  # two-dimensional rules on other axes
 
 
-@pytest.mark.parametrize(
-    "inputs", [gs.Inputs([2.5, 0.5], masses=[0.25, 0.75]), gs.Inputs.power_law(0.4, d=50)]
-)
+@pytest.mark.parametrize("inputs", [gs.Inputs([2.5, 0.5], masses=[0.25, 0.75]), gs.Inputs.power_law(0.4, d=50)])
 def test_a_step_of_rate_zero_changes_nothing_and_a_tiny_one_hardly_anything(inputs):
     y, names = gs.Target("tanh", inputs=inputs), ("test_error", "train_error", "q2", "m", "chi")
     steps = [(1, 1), (0.7, 2)]
@@ -107,11 +102,7 @@ def test_a_step_of_rate_zero_changes_nothing_and_a_tiny_one_hardly_anything(inpu
     for place in range(3):
         more = [*steps[:place], (0, 1), *steps[place:]]
         agree(answers(network("relu", more, readout=TWO_SIGNS), y, names), plain)
-    more = [
-        (1, 1),
-        (1e-9, 1),
-        (0.7, 2),
-    ]  # one more level of norms and one more block of the pencil, which count
+    more = [(1, 1), (1e-9, 1), (0.7, 2)]  # one more level of norms and one more block of the pencil, which count
     agree(answers(network("relu", more), y, names), answers(network("relu", steps), y, names), tolerance=1e-7)
 
 
@@ -119,22 +110,16 @@ def test_all_the_data_of_a_step_is_the_limit_of_much_of_it_and_does_not_find_the
     """One step goes along Ωθ, whose cosine with θ is T1/√T2 in whitened coordinates; τ on one eigenvalue makes it 1."""
     for shares, expected in (((0.5, 0.5), 1.5 / np.sqrt(3.25)), ((1.0, 0.0), 1.0)):
         y = gs.Target("sin", inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=shares))
-        found, near = (
-            gs.predict(gs.Network("relu", eta=1, alpha0=a), y, alpha=1.5, lam=0.1) for a in (np.inf, 1e10)
-        )
+        found, near = (gs.predict(gs.Network("relu", eta=1, alpha0=a), y, alpha=1.5, lam=0.1) for a in (np.inf, 1e10))
         assert float(found.gamma) == pytest.approx(expected, rel=1e-12)
         assert float(found.test_error) == pytest.approx(float(near.test_error), rel=1e-9)  # of order 1/alpha0
 
 
 def test_exponents_on_a_grid_are_those_one_by_one():
     net = gs.Network("relu", eta=[0.5, 1], alpha0=1, steps=2)
-    together = gs.predict(
-        net, gs.Target("sin", inputs=gs.Inputs.power_law([0.1, 0.4], d=60)), alpha=[1, 2], lam=0.1
-    )
+    together = gs.predict(net, gs.Target("sin", inputs=gs.Inputs.power_law([0.1, 0.4], d=60)), alpha=[1, 2], lam=0.1)
     for exponent in (0.1, 0.4):
-        alone = gs.predict(
-            net, gs.Target("sin", inputs=gs.Inputs.power_law(exponent, d=60)), alpha=[1, 2], lam=0.1
-        )
+        alone = gs.predict(net, gs.Target("sin", inputs=gs.Inputs.power_law(exponent, d=60)), alpha=[1, 2], lam=0.1)
         for name in ("test_error", "r"):
             agree(together[name].sel(exponent=exponent).values, alone[name].values, tolerance=1e-10)
 
@@ -164,9 +149,7 @@ def test_a_few_large_eigenvalues_are_warned_of_and_refused():
         found = gs.predict(net, y, alpha=1, lam=0.1, throw=False)
     assert found.code == 11
     assert np.isnan(found.test_error)
-    assert (
-        gs.predict(net, y, alpha=1, lam=0.1, d=1e6).code == 0
-    )  # the same spectrum, spread over many more inputs
+    assert gs.predict(net, y, alpha=1, lam=0.1, d=1e6).code == 0  # the same spectrum, spread over many more inputs
 
 
 def test_spread_and_share_are_those_of_initial_rows_without_a_step():
@@ -216,9 +199,7 @@ def test_a_spectrum_of_features_has_its_mass_and_its_moments(activation, eta, bu
 @pytest.mark.slow
 def test_three_letters_and_three_steps_with_kinks_agree_with_networks_at_d_4000():
     """The rule in κ is larger than a block of work here. Networks: 24 of them in docs/networks_at_scale.md."""
-    net = gs.Network(
-        "max(x, 0.1*x)", eta=0.4835, alpha0=0.798, beta=0.987, steps=3, rows="gaussian", readout=TERNARY
-    )
+    net = gs.Network("max(x, 0.1*x)", eta=0.4835, alpha0=0.798, beta=0.987, steps=3, rows="gaussian", readout=TERNARY)
     target = gs.Target("tanh(x1)*x2 + x1", inputs=gs.Inputs.power_law(0.2, d=4000, source=2.9))
     error = float(gs.predict(net, target, alpha=2.925, lam=0.058, d=4000).test_error)
     assert abs(error - 0.6276) < 4 * 0.0021

@@ -19,12 +19,7 @@ SAME = 3e-9  # two answers, each promised to 1e-9
 activations = st.sampled_from(["tanh(x)", "max(x, 0)", "erf(x)", "softplus(x)", "sin(x)"])
 targets = st.sampled_from(["sin(x)", "abs(x)", "tanh(x)", "x**2"])
 spikes = st.fixed_dictionaries(
-    {
-        "r": st.floats(-3.0, 3.0),
-        "gamma": st.floats(-1.0, 1.0),
-        "c": st.floats(0.3, 3.0),
-        "beta": st.floats(0.2, 5.0),
-    }
+    {"r": st.floats(-3.0, 3.0), "gamma": st.floats(-1.0, 1.0), "c": st.floats(0.3, 3.0), "beta": st.floats(0.2, 5.0)}
 )
 settings_ = settings(max_examples=15, deadline=None, derandomize=True)
 
@@ -172,9 +167,7 @@ class Asked(NamedTuple):
     options: dict[str, Any] = {}  # noqa: RUF012
 
     def answers(self) -> Any:
-        return gs.predict(
-            self.model, self.target, **{"alpha": [0.7, 2.0], "lam": 0.1, "d": 500} | self.options
-        )
+        return gs.predict(self.model, self.target, **{"alpha": [0.7, 2.0], "lam": 0.1, "d": 500} | self.options)
 
 
 EXACT, RULES = 1e-11, 1e-9  # rounding, which a search magnifies; integrals on other rules
@@ -210,9 +203,7 @@ def disguised(model: Any, target: Any) -> tuple[Asked, Asked]:
     return Asked(model, target, square), Asked(model, target, huber)
 
 
-def line_and_plane(
-    loss: str, several: dict[str, Any], one: dict[str, Any], **at: float
-) -> tuple[Asked, Asked]:
+def line_and_plane(loss: str, several: dict[str, Any], one: dict[str, Any], **at: float) -> tuple[Asked, Asked]:
     """Signs of x1 + x2/2, which is a function of one direction, of length √1.25."""
     net = Network("tanh", eta=1, alpha0=1) if at else Network("gelu", eta=1, alpha0=1, steps=2)
     options = {"alpha": 2.0, "d": np.inf, "loss": loss} | at
@@ -228,10 +219,7 @@ def along_one_axis(loss: str, alpha: float, lam: float) -> tuple[Asked, Asked]:
 
 
 BLURRED = {"latent_noise": 0.4}, {"latent_noise": 0.4 / 1.25**0.5}
-SHIFTED_SIGNS = (
-    {"function": "x1 + x2/2 - 0.5", "flips": 0.1},
-    {"function": "sign(x - 0.5/1.25**0.5)", "flips": 0.1},
-)
+SHIFTED_SIGNS = ({"function": "x1 + x2/2 - 0.5", "flips": 0.1}, {"function": "sign(x - 0.5/1.25**0.5)", "flips": 0.1})
 DRAWN = {"scale": 2.0}, {"function": "logistic", "scale": 2.0 * 1.25**0.5}
 NOISY, LIMIT = Target("sin", noise=0.3), {"alpha": 1.3, "d": np.inf}
 STEPPED, TWO_STEPS = scheduled((2, 1), (1.5, 2)), Target("sin", noise=0.2)

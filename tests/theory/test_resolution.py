@@ -171,14 +171,10 @@ def test_what_is_too_fast_or_too_narrow_is_refused_with_its_scale(target, words)
         gs.predict(BLIND, gs.Target(target), alpha=1, lam=1)
 
 
-@pytest.mark.parametrize(
-    ("slope", "left", "right"), [(0.3, 1.2345, 1.3345), (-0.7, 0.5, 0.52), (1.9, -2.001, -1.99)]
-)
+@pytest.mark.parametrize(("slope", "left", "right"), [(0.3, 1.2345, 1.3345), (-0.7, 0.5, 0.52), (1.9, -2.001, -1.99)])
 def test_a_narrow_strip_of_two_directions_has_the_error_of_its_closed_form(slope, left, right):
     """Odd features of rows without a spike, and a penalty that leaves nothing: the error is E[target²]."""
     strip = f"where(x1 + ({slope})*x2 > {left}, 1, 0)*where(x1 + ({slope})*x2 < {right}, 1, 0)"
     found = gs.predict(gs.Network("tanh", eta=0, alpha0=0), strip, alpha=1.0, lam=1e12)
     chance = np.diff(ndtr(np.array([left, right]) / np.hypot(1.0, slope))).item()
-    assert float(found.test_error) == pytest.approx(
-        chance, rel=1e-8
-    )  # the default tolerance of two directions
+    assert float(found.test_error) == pytest.approx(chance, rel=1e-8)  # the default tolerance of two directions

@@ -136,9 +136,7 @@ def test_undeclared_kinks_show_in_the_quadrature_error():
     kinked = lambda a, b: np.abs(a + 0.3) + np.maximum(b, 0.2)  # noqa: E731
     hidden = gs.Target(kinked)
     known = gs.Target("abs(x1 + 0.3) + max(x2, 0.2)")
-    off, right = (
-        gs.predict(net, t, alpha=1.0, lam=0.1, throw=False, tolerance=1e-3) for t in (hidden, known)
-    )
+    off, right = (gs.predict(net, t, alpha=1.0, lam=0.1, throw=False, tolerance=1e-3) for t in (hidden, known))
     gap = abs(float(off.test_error / right.test_error) - 1.0)
     assert gap > 1e-9
     assert float(off.quadrature_error) > 0.2 * gap

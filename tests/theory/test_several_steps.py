@@ -36,9 +36,7 @@ def test_gaussian_rows_without_a_step_matter_where_the_features_have_no_mean():
     """A centred relu: only the fluctuation of the row norms can fit the target's mean."""
     net = gs.Network("max(x, 0) - 0.3989422804014327", eta=0, alpha0=0, beta=3, rows="gaussian")
     found = gs.predict(net, "relu", alpha=4, lam=0.01)
-    assert [float(found.test_error), float(found.train_error)] == pytest.approx(
-        [0.41872852, 0.05214959], abs=2e-8
-    )
+    assert [float(found.test_error), float(found.train_error)] == pytest.approx([0.41872852, 0.05214959], abs=2e-8)
     assert float(found.chi) == pytest.approx(1.21300349, abs=2e-7)
 
 
@@ -93,10 +91,7 @@ def test_every_bound_holds_after_several_steps():
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (
-            lambda: gs.predict(gs.Network("relu", 1, 1, steps=2, readout=FIVE), "sin", **AT),
-            r"5 directions.*simulate",
-        ),
+        (lambda: gs.predict(gs.Network("relu", 1, 1, steps=2, readout=FIVE), "sin", **AT), r"5 directions.*simulate"),
         (lambda: gs.Network("relu", 1, 1, steps=[gs.Step(1, 1)]), "schedule"),
         (lambda: gs.Network("relu", 1, 1, rows="cauchy"), "rows"),
         (

@@ -51,9 +51,7 @@ def _random_features_error(
             x = (high + low) / 2 + (high - low) / 2 * math.cos(angle)
             return f(x) * ((high - low) / 2 * math.sin(angle)) ** 2 / (2 * math.pi * beta * x)
 
-        return quad(integrand, 0.0, math.pi, epsabs=1e-14, epsrel=1e-13)[0] + max(0.0, 1.0 - 1.0 / beta) * f(
-            0.0
-        )
+        return quad(integrand, 0.0, math.pi, epsabs=1e-14, epsrel=1e-13)[0] + max(0.0, 1.0 - 1.0 / beta) * f(0.0)
 
     def s(x: float) -> float:
         return mu1**2 * x + mu2sq
@@ -242,9 +240,7 @@ def test_a_sine_network_learns_a_sine_perfectly():
 
 
 KINKED = [("relu", "relu"), ("tanh", "sign"), ("sign", "sign"), ("hard_tanh", "abs"), ("tanh", "sin")]
-HARD = [
-    (*functions, {"gamma": gamma, "r": 1.1, "c": 1.2}) for functions in KINKED for gamma in (0.0, 0.999, 1.0)
-]
+HARD = [(*functions, {"gamma": gamma, "r": 1.1, "c": 1.2}) for functions in KINKED for gamma in (0.0, 0.999, 1.0)]
 HARD += [("relu", "sin", {"gamma": 0.95, "r": r}) for r in (0.1, 5.0, 20.0)]
 HARD += [("tanh", "abs", {"gamma": 0.95, "r": r}) for r in (0.1, 5.0, 20.0)]
 
@@ -272,8 +268,7 @@ def test_the_error_estimate_holds_over_random_settings(activation, target):
     r, gamma, c, beta, alpha, log_lam = (xr.DataArray(x, dims="point") for x in drawn)
     model = gs.SpikedRF(activation, r=r, gamma=gamma, c=c, beta=beta)
     found, fine = (
-        gs.predict(model, target, alpha=alpha, lam=10.0**log_lam, tolerance=tolerance)
-        for tolerance in (1e-9, 1e-12)
+        gs.predict(model, target, alpha=alpha, lam=10.0**log_lam, tolerance=tolerance) for tolerance in (1e-9, 1e-12)
     )
     error = np.abs(found.test_error / fine.test_error - 1.0)
     assert float(error.max()) < AGREEMENT
@@ -294,9 +289,7 @@ def test_what_lies_beyond_the_ends_of_the_rule_counts_as_error():
     assert all(error <= most for error, most in zip(errors, stated, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("activation", "target", "steps"), [("relu", "x1 + x1*x2", 1), ("gelu", "x1 + x1*x2", 2)]
-)
+@pytest.mark.parametrize(("activation", "target", "steps"), [("relu", "x1 + x1*x2", 1), ("gelu", "x1 + x1*x2", 2)])
 def test_the_error_estimate_holds_inside_the_exact_bulk(activation, target, steps):
     """What rules over batches leave does not hide behind fast convergence in κ: each is judged by itself. Judged
     together, points of the first two were up to 15 times worse than stated."""

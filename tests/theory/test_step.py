@@ -75,9 +75,7 @@ def test_row_norms_of_a_power_are_those_of_its_closed_form(odd, power):
     assert float(np.asarray(net.equivalent("sin").c)) == pytest.approx(c, rel=EXACT)
 
 
-@pytest.mark.parametrize(
-    "text", ["sqrt(max(x,0))", "sign(x)*abs(x)**0.9", "abs(x-1)**0.3", "sqrt(abs(tanh(x)))"]
-)
+@pytest.mark.parametrize("text", ["sqrt(max(x,0))", "sign(x)*abs(x)**0.9", "abs(x-1)**0.3", "sqrt(abs(tanh(x)))"])
 def test_a_step_through_an_unbounded_slope_is_refused(text):
     with pytest.raises(gs.ParameterError, match=f"unbounded near x = {int('-1' in text)},.*SpikedRF"):
         gs.predict(gs.Network(text, eta=1, alpha0=1), "sin", alpha=1, lam=0.1)
@@ -87,9 +85,7 @@ def test_a_step_through_an_unbounded_slope_is_refused(text):
 
 def test_a_slope_that_no_integral_of_a_step_resolves_is_refused():
     """A slope with two thousand undeclared jumps: no rule resolves it, and nothing pretends to."""
-    wild = gs.Function(
-        lambda x: x + np.arccos(np.cos(300 * x)) / 300, lambda x: 1.0 + np.sign(np.sin(300 * x))
-    )
+    wild = gs.Function(lambda x: x + np.arccos(np.cos(300 * x)) / 300, lambda x: 1.0 + np.sign(np.sin(300 * x)))
     net = gs.Network(wild, eta=1, alpha0=1)
     with pytest.raises(gs.ParameterError, match="varies on a scale of"):
         gs.predict(net, "sin", alpha=1, lam=0.1)
@@ -107,9 +103,7 @@ def test_what_an_early_step_did_not_resolve_is_not_forgotten():
 
 
 _ZEROS = 2.0 * sum(norm.pdf(n * math.pi) for n in range(-3, 4))  # twice the density of sin z at 0
-_NOISY = quad(lambda z: 2.0 * norm.pdf(math.sin(z), scale=0.3) * norm.pdf(z), -9, 9, epsabs=1e-13, limit=200)[
-    0
-]
+_NOISY = quad(lambda z: 2.0 * norm.pdf(math.sin(z), scale=0.3) * norm.pdf(z), -9, 9, epsabs=1e-13, limit=200)[0]
 
 
 @pytest.mark.parametrize(

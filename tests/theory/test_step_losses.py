@@ -18,9 +18,7 @@ def two_steps(loss, activation="relu"):
 @pytest.mark.parametrize("model", [lambda loss: gs.Network("relu", 1, 1, step_loss=loss), two_steps])
 def test_a_bend_that_no_label_reaches_changes_nothing(model, noise):
     target = gs.Target("sin", noise=noise)
-    bent, plain = (
-        gs.predict(model(loss), target, tolerance=1e-7, **READOUT) for loss in ("huber:40", "square")
-    )
+    bent, plain = (gs.predict(model(loss), target, tolerance=1e-7, **READOUT) for loss in ("huber:40", "square"))
     for name in ("test_error", "train_error", "gamma", "c", "r"):
         np.testing.assert_allclose(bent[name], plain[name], rtol=2e-9)
 

@@ -44,9 +44,7 @@ def test_proportional_left_vectors_are_one_spike_and_the_plane_agrees(target, lo
         np.testing.assert_allclose(plane[name], expected[name].values, rtol=tolerance, err_msg=name)
     # what is left of the target across the spikes is another direction in the plane; the target itself is not
     gamma, along = float(one.gamma), np.asarray(unreduced.alignments)
-    across, across_both = (
-        found["psi"].isel(direction=0, missing_dims="ignore").values for found in (expected, plane)
-    )
+    across, across_both = (found["psi"].isel(direction=0, missing_dims="ignore").values for found in (expected, plane))
     single = gamma * expected["zeta"].values + np.sqrt(1.0 - gamma**2) * across
     both = plane["zeta"].values @ along + np.sqrt(1.0 - along @ along) * across_both
     np.testing.assert_allclose(both, single, rtol=1e-7)
@@ -79,10 +77,7 @@ def test_a_coarser_tolerance_is_heeded_and_progress_reported():
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (
-            lambda: gs.TwoSpikes("tanh", (1, 1), (0.9, 0.9), ((1, 1),), (1,)),
-            "sum of their squares must be at most 1",
-        ),
+        (lambda: gs.TwoSpikes("tanh", (1, 1), (0.9, 0.9), ((1, 1),), (1,)), "sum of their squares must be at most 1"),
         (lambda: gs.TwoSpikes("tanh", (1,), (0.1, 0.1), ((1, 1),), (1,)), "two strengths"),
         (lambda: gs.predict(PLANE, "sin", alpha=1, lam=1, loss="logistic"), "labels ±1"),
     ],

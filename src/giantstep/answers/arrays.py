@@ -53,10 +53,7 @@ class NamedArrays:
         if isinstance(dataset, NamedArrays):
             return dataset
         data_vars, coords = (
-            {
-                str(name): NamedArray(tuple(map(str, one.dims)), one.values, one.attrs)
-                for name, one in part.items()
-            }
+            {str(name): NamedArray(tuple(map(str, one.dims)), one.values, one.attrs) for name, one in part.items()}
             for part in (dataset.data_vars, dataset.coords)
         )
         return cls(data_vars, coords, dataset.attrs)

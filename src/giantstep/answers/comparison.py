@@ -77,9 +77,7 @@ def compare(theory: xr.Dataset, simulation: Any, d: float | None = None) -> xr.D
     import xarray as xr
 
     if "trial" in theory.dims:
-        raise ParameterError(
-            "theory must come from predict; compare takes a theory and then a simulation", "theory"
-        )
+        raise ParameterError("theory must come from predict; compare takes a theory and then a simulation", "theory")
     simulation = as_trials(simulation, theory, d)
     trials = simulation.sizes.get("trial")
     if trials is None:
@@ -150,9 +148,7 @@ def summary(comparison: xr.Dataset) -> Summary:
     from .tables import aligned
 
     if "part" not in comparison.dims:
-        raise ParameterError(
-            "comparison does not come from compare; give what compare(...) returns", "comparison"
-        )
+        raise ParameterError("comparison does not come from compare; give what compare(...) returns", "comparison")
     rows = [_row(str(name), values.sel(part="z", drop=True)) for name, values in comparison.data_vars.items()]
     columns = {name: tuple(row[j] for row in rows if row) for j, name in enumerate(_COLUMNS)}
     trials = comparison.attrs["trials"]
@@ -175,9 +171,7 @@ def _row(name: str, z: xr.DataArray) -> tuple[Any, ...]:
     at = np.unravel_index(np.nanargmax(np.abs(z.values)), z.shape)
     worst = z.isel(dict(zip(z.dims, at, strict=True)))
     places = {str(dim): float(worst[dim]) for dim in z.dims if dim in worst.coords}
-    place = ", ".join(
-        place_name(dim, at) if dim == "direction" else f"{dim} = {at:g}" for dim, at in places.items()
-    )
+    place = ", ".join(place_name(dim, at) if dim == "direction" else f"{dim} = {at:g}" for dim, at in places.items())
     rms, beyond = np.sqrt(np.mean(tested**2)), 100 * np.mean(np.abs(tested) > 3)
     return name, tested.size, f"{rms:.2f}", f"{worst.item():+.2f}", f"{beyond:.0f} %", place
 
@@ -251,9 +245,7 @@ def _parts(theory: xr.Variable, trials: xr.Variable) -> xr.Variable:
     import xarray as xr
 
     mean = trials.mean("trial")
-    error = trials.std("trial", ddof=1) / np.sqrt(
-        trials.count("trial")
-    )  # a table may have fewer trials of a point
+    error = trials.std("trial", ddof=1) / np.sqrt(trials.count("trial"))  # a table may have fewer trials of a point
     sizes = {**theory.sizes, **mean.sizes}
     at, mean, error = (each.set_dims(sizes).values for each in (theory, mean, error))
     difference = mean - at
@@ -307,7 +299,7 @@ def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
     if missed and np.isinf(theory_d) and d is not None and d < _LARGE:
         warn(
             f"the theory is the limit d = inf, and the networks have d = {d:g}: part of the difference is due to their"
-            f" size; predict(..., d={d:g}) corrects for it (on the command line, leave out --limit)",
+            f" size; predict(..., d={d:g}) corrects for it (on the command line, leave out --limit)"
         )
 
 
@@ -323,6 +315,4 @@ def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:
         except (KeyError, ValueError):
             continue
         if ours != theirs:
-            warn(
-                f"the {key} of the theory is {ours}, and the {key} of the simulation is {theirs}",
-            )
+            warn(f"the {key} of the theory is {ours}, and the {key} of the simulation is {theirs}")

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from ..model.description import Model
     from ..model.target import Target
 
-_RESERVED = {name for name, row in QUANTITIES.items() if row.kind not in ("insight", "coordinate")} | {
-    "trial",
-    "part",
-}
+_RESERVED = {name for name, row in QUANTITIES.items() if row.kind not in ("insight", "coordinate")} | {"trial", "part"}
 Variables = Mapping[str, tuple[tuple[str, ...], Any]]  # by name: dimensions and values
 
 
@@ -46,8 +43,7 @@ class Grid:
                 if self.sizes.setdefault(dim, size) != size:
                     other = next(known for known, one in self._arrays.items() if dim in one.dims)
                     raise ParameterError(
-                        f"{name} has {size} values along dimension {dim!r}, and {other} has {self.sizes[dim]}",
-                        name,
+                        f"{name} has {size} values along dimension {dim!r}, and {other} has {self.sizes[dim]}", name
                     )
                 if dim != name and (dim in _RESERVED or parameters.get(dim) is not None):
                     _check_dimension(name, dim, parameters.get(dim))
@@ -64,8 +60,7 @@ class Grid:
         if self.sizes:
             name, size = next((name, one.values.size) for name, one in self._arrays.items() if one.dims)
             raise ParameterError(
-                f"{name} has {size} value{'s' if size > 1 else ''} in a list, and {why}; give a single number",
-                name,
+                f"{name} has {size} value{'s' if size > 1 else ''} in a list, and {why}; give a single number", name
             )
 
     def dims_of(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -84,9 +79,7 @@ class Grid:
         import xarray as xr
 
         known = self._labels | self._arrays
-        coords = {
-            dim: (dim, known[dim].values) for dim in self.sizes if dim in known and known[dim].dims == (dim,)
-        }
+        coords = {dim: (dim, known[dim].values) for dim in self.sizes if dim in known and known[dim].dims == (dim,)}
         return xr.DataArray(values.reshape(self.shape), dims=self.dims, coords=coords)
 
     def answer(

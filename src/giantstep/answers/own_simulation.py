@@ -38,9 +38,7 @@ def as_trials(simulation: Any, theory: xr.Dataset, d: float | None) -> xr.Datase
     else:
         named = dict(simulation) if isinstance(simulation, dict) else {"test_error": simulation}
         points = {name: np.ravel(named.pop(name)) for name in list(named) if name in theory.dims}
-        labels = {
-            name: label for name, label in theory.coords.items() if name not in ("d", "status", *points)
-        }
+        labels = {name: label for name, label in theory.coords.items() if name not in ("d", "status", *points)}
         sizes = {str(dim): len(points.get(str(dim), range(n))) for dim, n in theory.sizes.items()}
         variables = {}
         for name, value in named.items():
@@ -102,9 +100,7 @@ def _from_table(table: Any, theory: xr.Dataset) -> xr.Dataset:
             f" {', '.join(measurable(theory))}",
             "simulation",
         )
-    missing = [
-        str(dim) for name in names for dim in theory[name].dims if dim not in dims and theory.sizes[dim] > 1
-    ]
+    missing = [str(dim) for name in names for dim in theory[name].dims if dim not in dims and theory.sizes[dim] > 1]
     if missing:
         raise ParameterError(
             f"the theory has several values of {missing[0]}, and simulation has no such column; add it, or predict"

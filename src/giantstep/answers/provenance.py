@@ -23,9 +23,7 @@ _KINDS = {"Network": "network", "SpikedRF": "spiked features", "TwoSpikes": "fea
 _OF_LABELS = [name for name, row in PARAMETERS.items() if "Target" in row.of and row.kind == "number"]
 
 
-def provenance(
-    command: str, model: Model | None, target: Target | None = None, **more: Any
-) -> dict[str, Any]:
+def provenance(command: str, model: Model | None, target: Target | None = None, **more: Any) -> dict[str, Any]:
     """The verb, the version, the model and the target it was given, and `more` that is particular to the verb."""
     described = {"model": model, "target": target}
     texts = {name: json.dumps(one.to_read()) for name, one in described.items() if one is not None}
@@ -56,11 +54,7 @@ def subject(attrs: Mapping[str, Any]) -> list[str]:
 
 def constants(coords: Mapping[Any, NamedArray | xr.DataArray]) -> dict[str, float]:
     """The inputs that are one number, without a noise of 0."""
-    single = {
-        str(name): one.values
-        for name, one in coords.items()
-        if not one.dims and one.values.dtype.kind in "fi"
-    }
+    single = {str(name): one.values for name, one in coords.items() if not one.dims and one.values.dtype.kind in "fi"}
     return {name: float(value) for name, value in single.items() if name != "noise" or value != 0.0}
 
 

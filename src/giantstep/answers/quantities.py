@@ -18,9 +18,7 @@ class Quantity(NamedTuple):
     words: str
     symbol: str = ""  # in LaTeX
     dims: tuple[str, ...] = ()  # in this order, where there are several steps, letters, spikes, directions
-    kind: str = (
-        "insight"  # "error", "order parameter", "first layer", "coordinate", "diagnostic", or of another verb
-    )
+    kind: str = "insight"  # "error", "order parameter", "first layer", "coordinate", "diagnostic", or of another verb
     only: str = ""  # which models, targets and losses have it, where not all do
 
 
@@ -38,19 +36,13 @@ QUANTITIES = {
     "step": Quantity("gradient step, counted from 1", "t", kind="coordinate"),
     "direction": Quantity("direction of the target: 1 is x1, the first in its expression", kind="coordinate"),
     # answers of predict and simulate
-    "test_error": Quantity(
-        "mean squared test error against the noiseless target", r"\epsilon_g", kind="error"
-    ),
+    "test_error": Quantity("mean squared test error against the noiseless target", r"\epsilon_g", kind="error"),
     "train_error": Quantity("mean squared training error against the labels", r"\epsilon_t", kind="error"),
     "train_loss": Quantity(
         "mean training loss (half the squared error for the square loss)", r"\bar\ell_t", kind="loss"
     ),
-    "test_error_01": Quantity(
-        "share of wrong signs on clean test labels", "P_g", kind="error", only="labels ±1"
-    ),
-    "train_error_01": Quantity(
-        "share of wrong signs on the training labels", "P_t", kind="error", only="labels ±1"
-    ),
+    "test_error_01": Quantity("share of wrong signs on clean test labels", "P_g", kind="error", only="labels ±1"),
+    "train_error_01": Quantity("share of wrong signs on the training labels", "P_t", kind="error", only="labels ±1"),
     "m": Quantity("readout along the all-ones direction, 1·a/√p", "m", _LETTER, "order parameter"),
     "zeta": Quantity(
         "component of the readout along Wv, v being the spike: a·Wv/√(dp)",
@@ -84,12 +76,8 @@ QUANTITIES = {
     "q2": Quantity("squared norm of the readout, |a|²/p", "q_2", _LETTER, "order parameter"),
     "V1": Quantity("response of the linear features", "V_1", _PAIR, "order parameter", "theory"),
     "V2": Quantity("response of the noise-like features", "V_2", _LETTER, "order parameter", "theory"),
-    "c": Quantity(
-        PARAMETERS["c"].words, PARAMETERS["c"].symbol, ("step", "letter"), "first layer", "networks"
-    ),
-    "r": Quantity(
-        PARAMETERS["r"].words, PARAMETERS["r"].symbol, ("step", "letter"), "first layer", "networks"
-    ),
+    "c": Quantity(PARAMETERS["c"].words, PARAMETERS["c"].symbol, ("step", "letter"), "first layer", "networks"),
+    "r": Quantity(PARAMETERS["r"].words, PARAMETERS["r"].symbol, ("step", "letter"), "first layer", "networks"),
     "gamma": Quantity(
         PARAMETERS["gamma"].words,
         PARAMETERS["gamma"].symbol,
@@ -133,9 +121,7 @@ QUANTITIES = {
     "optimal_overlap": Quantity("overlap of the best estimate with the direction", "q^*"),
     "informed_overlap": Quantity("largest overlap that is a fixed point"),
     "alpha_weak": Quantity("samples, divided by d, above which the overlap is not 0", r"\alpha_c"),
-    "alpha_amp": Quantity(
-        "samples, divided by d, where message passing jumps to the optimum", r"\alpha_{AMP}"
-    ),
+    "alpha_amp": Quantity("samples, divided by d, where message passing jumps to the optimum", r"\alpha_{AMP}"),
     "alpha_optimal": Quantity("samples, divided by d, where the optimum jumps", r"\alpha_{IT}"),
     "alpha_exact": Quantity("samples, divided by d, from which on the direction is found exactly"),
     "expressivity": Quantity("error with infinitely many samples for the steps and the readout"),

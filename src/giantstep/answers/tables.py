@@ -97,9 +97,7 @@ def aligned(flat: Mapping[str, np.ndarray], digits: int = 5) -> str:
         width = max(map(cell_len, texts))
         spaces = [" " * (width - cell_len(text)) for text in texts]
         left = np.asarray(values).dtype.kind in "OUS"
-        columns.append(
-            [text + space if left else space + text for text, space in zip(texts, spaces, strict=True)]
-        )
+        columns.append([text + space if left else space + text for text, space in zip(texts, spaces, strict=True)])
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
@@ -114,9 +112,7 @@ def _cells(values: np.ndarray, digits: int) -> list[str]:
         return [f"{value:g}" for value in values]
     typed = np.array([float(f"{size:.{digits}g}") for size in sizes[:_INSPECTED]])
     if np.allclose(typed, sizes[:_INSPECTED], rtol=1e-12, atol=0.0) and sizes[-1] < 1e6:
-        decimals = max(
-            len(np.format_float_positional(number, trim="-").partition(".")[2]) for number in typed
-        )
+        decimals = max(len(np.format_float_positional(number, trim="-").partition(".")[2]) for number in typed)
         if decimals <= digits:  # short numbers, such as a person types: as they are
             return [f"{value:.{decimals}f}" for value in values]
     if sizes[0] >= 1e-4 and sizes[-1] < 1e5:

@@ -63,8 +63,7 @@ def predict(
         float | None, Parameter(help="of numerical integration; a larger one may help", group=QUESTION)
     ] = None,
     reference: Annotated[
-        str | None,
-        option("with --plot: lines with as many samples: bayes, ridge, or bayes,ridge", "NAMES"),
+        str | None, option("with --plot: lines with as many samples: bayes, ridge, or bayes,ridge", "NAMES")
     ] = None,
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
@@ -93,14 +92,7 @@ def predict(
     from ..theory.status import DIVERGES
 
     output.refuse_without_plot("reference", reference)
-    question: dict[str, Any] = {
-        "alpha": alpha,
-        "lam": lam,
-        "loss": loss,
-        "bulk": bulk,
-        "d": d,
-        "tolerance": tolerance,
-    }
+    question: dict[str, Any] = {"alpha": alpha, "lam": lam, "loss": loss, "bulk": bulk, "d": d, "tolerance": tolerance}
     with out.working("predicting") as progress:
         found = predicted(layer.model(), layer.goal(d), **question, throw=False, progress=progress)
     converged = bool(found["converged"].values.all())
@@ -116,9 +108,7 @@ def simulate(
     lam: Lam,
     d: Size,
     loss: Loss = "square",
-    features: Annotated[
-        str | None, option("network, or gaussian: Result 2's equivalent features", "KIND", RUN)
-    ] = None,
+    features: Annotated[str | None, option("network, or gaussian: Result 2's equivalent features", "KIND", RUN)] = None,
     run: Run = _DEFAULT_RUN,
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
@@ -179,12 +169,7 @@ def compare(
     ratios = {"alpha": alpha, "lam": lam}
     bulks = [None] if bulk is None else bulk.split(",")
     with out.working("predicting") as progress:  # before what is refused is simulated
-        options: dict[str, Any] = {
-            "loss": loss,
-            "d": None if limit else d,
-            "throw": False,
-            "progress": progress,
-        }
+        options: dict[str, Any] = {"loss": loss, "d": None if limit else d, "throw": False, "progress": progress}
         theories = [theory_of(layer.model(), layer.goal(d), **ratios, **options, bulk=kind) for kind in bulks]
     dataset = _simulated(layer, ratios, d, loss, run)
     several = [verb(theory, dataset) for theory in theories]
@@ -196,9 +181,7 @@ def compare(
         compared = compared.assign_attrs(bulk=" and ".join(map(str, bulks)))
         picture = {"picture": dataset, "theory": lines}
     names = out.shown(compared, output, _ON_NEW_INPUTS)
-    tables = [
-        side_by_side(compared, name) for name in names
-    ]  # next to each other they are wider than a terminal
+    tables = [side_by_side(compared, name) for name in names]  # next to each other they are wider than a terminal
     texts = [out.table(one, list(map(str, one)), headed=one is tables[0]) for one in tables]
     heads = [f"{kind} bulk:\n" for kind in bulks] if len(bulks) > 1 else [""]
     texts += [f"{head}{summary(one)}" for head, one in zip(heads, several, strict=True)]
@@ -253,9 +236,7 @@ def demo(
 
 def explore(
     *,
-    host: Annotated[
-        str, Parameter(help="address to listen on; 0.0.0.0 lets other machines in")
-    ] = "127.0.0.1",
+    host: Annotated[str, Parameter(help="address to listen on; 0.0.0.0 lets other machines in")] = "127.0.0.1",
     port: Annotated[int | None, whole("port, 0 for a free one (default 8642)")] = None,
     browser: Annotated[
         bool, Parameter(help="open it in a browser", show_default=False, negative="--no-browser")
@@ -275,9 +256,7 @@ def explore(
     return 0
 
 
-def _simulated(
-    layer: Layer, ratios: Mapping[str, Any], d: int, loss: str, run: Run, **more: Any
-) -> xr.Dataset:
+def _simulated(layer: Layer, ratios: Mapping[str, Any], d: int, loss: str, run: Run, **more: Any) -> xr.Dataset:
     from ..simulation import simulate as verb
 
     return verb(layer.model(), layer.goal(d), **ratios, loss=loss, d=d, **asdict(run), **more)

@@ -25,18 +25,12 @@ class How:
     """Size, place and machine."""
 
     quick: Annotated[bool, Parameter(help="d of a few hundred (the default)")] = False
-    full: Annotated[
-        bool,
-        Parameter(help="the paper's sizes, d = 2000 to 5000"),
-    ] = False
+    full: Annotated[bool, Parameter(help="the paper's sizes, d = 2000 to 5000")] = False
     out: Annotated[
-        str | None,
-        Parameter(help="folder (default: reproduction-quick or -full); it is created", metavar="DIR"),
+        str | None, Parameter(help="folder (default: reproduction-quick or -full); it is created", metavar="DIR")
     ] = None
     device: Annotated[str, Parameter(help="cpu or cuda")] = "cpu"
-    workers: Annotated[int | None, whole("processes side by side (default: all processors, at most 8)")] = (
-        None
-    )
+    workers: Annotated[int | None, whole("processes side by side (default: all processors, at most 8)")] = None
 
     @property
     def size(self) -> str:
@@ -65,9 +59,7 @@ def figure(
     from ..figures import NAMES, find
 
     if name is None:
-        print(
-            *(f"{place:>2}  {known:<18}{find(known).TITLE}" for place, known in enumerate(NAMES, 1)), sep="\n"
-        )
+        print(*(f"{place:>2}  {known:<18}{find(known).TITLE}" for place, known in enumerate(NAMES, 1)), sep="\n")
         return 0
     return _make([name], how, page=False)
 

@@ -16,10 +16,7 @@ class PlainHelp:
 
     def __call__(self, console: Any, options: Any, panel: Any) -> None:
         if panel.entries:
-            _write(
-                console,
-                "\n".join([f"{panel.title}:", *(_entry(entry, console) for entry in panel.entries), ""]),
-            )
+            _write(console, "\n".join([f"{panel.title}:", *(_entry(entry, console) for entry in panel.entries), ""]))
 
     def render_usage(self, console: Any, options: Any, usage: Any) -> None:
         _write(console, "usage: " + _text(usage, console).removeprefix("Usage: ") + "\n")

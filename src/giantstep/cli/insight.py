@@ -34,9 +34,7 @@ _EVERY = 10  # places of a curve that nobody chose, of which a table shows one
 
 def bounds(
     *,
-    over: Annotated[
-        Literal["eta"] | None, Parameter(help="optimise over the learning rate", group=QUESTION)
-    ] = None,
+    over: Annotated[Literal["eta"] | None, Parameter(help="optimise over the learning rate", group=QUESTION)] = None,
     bulk: Bulk = None,
     layer: Layer = NO_LAYER,
     output: Picture = NO_PICTURE,
@@ -70,10 +68,7 @@ def learned(
     *,
     alpha: Alpha,
     lam: Lam,
-    at: Annotated[
-        Any,
-        ranges("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)"),
-    ] = None,
+    at: Annotated[Any, ranges("where, along the target's direction (default -3:3:121; -3:3:41 on a plane)")] = None,
     plane: Annotated[bool, Parameter(help="over the target's first two directions", group=QUESTION)] = False,
     loss: Loss = "square",
     bulk: Bulk = None,
@@ -183,14 +178,7 @@ def tune(
 
     wanted = tuple(over.split(","))
     free = {name: 1.0 for name, by in {"eta": "eta", "alpha0": "split"}.items() if by in wanted}
-    question: dict[str, Any] = {
-        "alpha": alpha,
-        "budget": budget,
-        "lam": lam,
-        "loss": loss,
-        "bulk": bulk,
-        "d": d,
-    }
+    question: dict[str, Any] = {"alpha": alpha, "budget": budget, "lam": lam, "loss": loss, "bulk": bulk, "d": d}
     with out.working("tuning") as progress:
         question |= {"over": wanted, "error": error, "progress": progress}
         dataset = verb(layer.model(**free), layer.goal(d), **question)
@@ -225,9 +213,7 @@ def ridge(
     *,
     alpha: _All,
     lam: Annotated[Any, ranges("ridge penalty (default: the best)")] = None,
-    kernel: Annotated[
-        str | None, option("of x = x·x'/d, as in 'exp(x)' (default: the inputs themselves)", "F")
-    ] = None,
+    kernel: Annotated[str | None, option("of x = x·x'/d, as in 'exp(x)' (default: the inputs themselves)", "F")] = None,
     goal: Goal = NO_GOAL,
     output: Picture = NO_PICTURE,
 ) -> int:
@@ -267,9 +253,7 @@ def explain(
     with out.working("predicting"):
         dataset = verb(layer.model(), layer.goal(), alpha=alpha, lam=lam, loss=loss, bulk=bulk)  # type: ignore[arg-type]
     others = [name for name in ("bayes_error", "ridge_error") if dataset[name].notnull().any()]
-    return out.answer(
-        dataset, output, ["test_error", *PARTS, *others], dataset["advice"].values.flat, curve=False
-    )
+    return out.answer(dataset, output, ["test_error", *PARTS, *others], dataset["advice"].values.flat, curve=False)
 
 
 def _some_rows(dataset: Any, names: list[str], along: str | None, flag: str) -> str:

@@ -43,13 +43,8 @@ _HERE: dict[str, dict[str, Any]] = {  # what a command line says in other words 
         "name": "--target",
         "help": "a name or an expression in the input's projection x, or in several: 'x1 + x1*x2'",
     },
-    "exponent": {
-        "name": "--power-law",
-        "help": "eigenvalues fall as j^-exponent, j = 1 to d (1000 without --d)",
-    },
-    "scale": {
-        "help": "with --target logistic, or one of several directions: +1 has the probability sigmoid(scale z)"
-    },
+    "exponent": {"name": "--power-law", "help": "eigenvalues fall as j^-exponent, j = 1 to d (1000 without --d)"},
+    "scale": {"help": "with --target logistic, or one of several directions: +1 has the probability sigmoid(scale z)"},
 }
 _MORE = {  # what it has besides, by the descriptions that this is part of: texts in forms of their own
     ("Network",): {"schedule": "steps one by one, eta:alpha0 or eta:alpha0:loss each, as in '1:0.5, 2:1'"},
@@ -66,9 +61,7 @@ _MORE = {  # what it has besides, by the descriptions that this is part of: text
     },
 }
 _ROWS = {name: row for name, row in PARAMETERS.items() if name != "inputs"} | {
-    name: Row(words, kind="text", of=owners)
-    for owners, texts in _MORE.items()
-    for name, words in texts.items()
+    name: Row(words, kind="text", of=owners) for owners, texts in _MORE.items() for name, words in texts.items()
 }
 _METAVARS = {  # what stands for the value of a text
     **dict.fromkeys(("activation", "function"), "F"),
@@ -214,9 +207,7 @@ class Layer(make_dataclass("_Layer", _fields(_INPUTS, NETWORK, FEATURES, _BOTH),
             both["readout"] = letters(both["readout"])
         if "schedule" in network:
             if not network.keys().isdisjoint(("eta", "alpha0", "steps")):
-                raise ParameterError(
-                    "--schedule lists all steps with their eta and alpha0: leave the others out"
-                )
+                raise ParameterError("--schedule lists all steps with their eta and alpha0: leave the others out")
             return Network(steps=schedule(network.pop("schedule")), **network, **both)
         needed = ("r", "gamma") if features else ("eta", "alpha0")
         given = {name: otherwise[name] for name in needed if name in otherwise} | features | network
@@ -234,12 +225,9 @@ class Output:
     """Where the answer goes."""
 
     show: Annotated[
-        str | None,
-        option("quantities to show, as in test_error,m (a plot has the first)", "NAMES", _OUTPUT),
+        str | None, option("quantities to show, as in test_error,m (a plot has the first)", "NAMES", _OUTPUT)
     ] = None
-    format: Annotated[
-        Literal["table", "csv", "json"], Parameter(help="on standard output", group=_OUTPUT)
-    ] = "table"
+    format: Annotated[Literal["table", "csv", "json"], Parameter(help="on standard output", group=_OUTPUT)] = "table"
     out: Annotated[
         str | None,
         option(
@@ -256,13 +244,8 @@ class Output:
 class Picture(Output):
     """Where the answer goes, and a picture of it."""
 
-    plot: Annotated[
-        str | None,
-        option("also draw a .png, .pdf or .svg file", "FILE", _OUTPUT, converter=_path),
-    ] = None
-    x: Annotated[str | None, option("with --plot: parameter along its horizontal axis", "NAME", _OUTPUT)] = (
-        None
-    )
+    plot: Annotated[str | None, option("also draw a .png, .pdf or .svg file", "FILE", _OUTPUT, converter=_path)] = None
+    x: Annotated[str | None, option("with --plot: parameter along its horizontal axis", "NAME", _OUTPUT)] = None
 
     def __post_init__(self) -> None:
         self.refuse_without_plot("x", self.x)

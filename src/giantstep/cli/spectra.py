@@ -20,16 +20,12 @@ def spectrum(
     *,
     alpha: Annotated[Any, ranges("samples, divided by d (default 1)")] = None,
     weights: Annotated[
-        bool,
-        Parameter(help="squared singular values of the first layer instead", group=QUESTION),
+        bool, Parameter(help="squared singular values of the first layer instead", group=QUESTION)
     ] = False,
     kernel: Annotated[
-        bool,
-        Parameter(help="of the conjugate kernel (n × n) instead of the covariance", group=QUESTION),
+        bool, Parameter(help="of the conjugate kernel (n × n) instead of the covariance", group=QUESTION)
     ] = False,
-    normalise: Annotated[
-        Literal["p", "n"], Parameter(help="divide by width or by samples", group=QUESTION)
-    ] = "p",
+    normalise: Annotated[Literal["p", "n"], Parameter(help="divide by width or by samples", group=QUESTION)] = "p",
     bulk: Bulk = None,
     d: Dimension = None,
     trials: Annotated[int, whole("with --d: so many simulated spectra beside it", group=QUESTION)] = 0,

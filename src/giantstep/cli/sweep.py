@@ -25,8 +25,7 @@ _SHOWN_FAILURES = 5
 
 _File = Annotated[str, Parameter(help="the sweep's .toml file, or its .sqlite store", group=_SWEEP)]
 _Store = Annotated[
-    str | None,
-    Parameter(help="where results are kept (default: FILE with .sqlite)", metavar="FILE", group=_SWEEP),
+    str | None, Parameter(help="where results are kept (default: FILE with .sqlite)", metavar="FILE", group=_SWEEP)
 ]
 _Part = Annotated[
     Literal["theory", "simulation", "comparison"] | None,
@@ -41,9 +40,7 @@ class Where:
 
     workers: Annotated[int | None, whole("local processes (default: all processors)")] = None
     threads: Annotated[int, whole("threads of each process; results depend on it in the last bits")] = 1
-    scheduler: Annotated[
-        str | None, Parameter(help="a Dask cluster to use, tcp://...", metavar="ADDRESS")
-    ] = None
+    scheduler: Annotated[str | None, Parameter(help="a Dask cluster to use, tcp://...", metavar="ADDRESS")] = None
     quiet: Annotated[bool, Parameter(help="no progress")] = False
 
 
@@ -138,8 +135,7 @@ def plot(
     *,
     x: Annotated[str | None, Parameter(help="parameter along the horizontal axis", group=_SWEEP)] = None,
     show: Annotated[
-        str | None,
-        Parameter(help="the quantity (default: the test error; of labels ±1, wrong signs)", group=_SWEEP),
+        str | None, Parameter(help="the quantity (default: the test error; of labels ±1, wrong signs)", group=_SWEEP)
     ] = None,
     store: _Store = None,
 ) -> int:
@@ -223,9 +219,7 @@ def _chosen(found: Results, part: str | None) -> xr.Dataset:
 
     if part == "comparison" and found.theory is not None and found.simulation is not None:
         return compare_parts(found.theory, found.simulation)
-    there = {
-        name: dataset for name in ("simulation", "theory") if (dataset := getattr(found, name)) is not None
-    }
+    there = {name: dataset for name in ("simulation", "theory") if (dataset := getattr(found, name)) is not None}
     if part is not None and part not in there:
         raise ParameterError(f"--part {part}: this sweep has only {', '.join(there)} (so far)")
     if part is None and len(there) > 1:

@@ -175,9 +175,7 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         name = "error" if loss == square else "loss"
         self.loo_ = xr.Dataset({name: ("lam", left.means)}, {"lam": left.lams}).sortby("lam")
         if len(layers) > 1:
-            self.loo_[f"rate_{name}"] = xr.DataArray(
-                means, {"eta": [layer.eta for layer in layers]}, ("eta",)
-            )
+            self.loo_[f"rate_{name}"] = xr.DataArray(means, {"eta": [layer.eta for layer in layers]}, ("eta",))
 
     def transform(self, X: Any) -> np.ndarray:
         """The learned features σ(Wx + b) [n, width], to be used in a pipeline."""
@@ -220,9 +218,7 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = X.toarray() if hasattr(X, "toarray") else X
         return (X, *rest) if y else X
 
-    def _merged(
-        self, X: np.ndarray, y: np.ndarray, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _merged(self, X: np.ndarray, y: np.ndarray, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """X, y [n, columns] and weights in an order that depends on the samples alone, equal ones as one of their joint
         weight, without those of weight 0."""
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -232,9 +228,7 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         samples = np.column_stack([X, y])[present]
         samples, member = np.unique(samples, axis=0, return_inverse=True)
         if len(samples) < 2:
-            raise ParameterError(
-                "X and y with positive sample_weight have fewer than two different samples; give two"
-            )
+            raise ParameterError("X and y with positive sample_weight have fewer than two different samples; give two")
         columns = X.shape[1]
         return samples[:, :columns], samples[:, columns:], np.bincount(member, weights[present])
 
@@ -276,9 +270,7 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return as_letters(self.letters)
 
     def _loss(self) -> Loss:
-        loss = (
-            self._default_loss if isinstance(self.loss, str) and self.loss == "auto" else as_loss(self.loss)
-        )
+        loss = self._default_loss if isinstance(self.loss, str) and self.loss == "auto" else as_loss(self.loss)
         if isinstance(loss, Clipped) and not loss.continuous:
             raise ParameterError(
                 f"loss = {loss.name!r} has a kink, which the estimators do not fit; use a smooth one, such as"

@@ -91,18 +91,10 @@ class FirstLayer:
 
     def thinned(self, every: int) -> FirstLayer:
         """Every so many-th neuron alone: a share of each letter and output, whose neurons are consecutive."""
-        return FirstLayer(
-            self.rows[::every], self.biases[::every], self.readout[::every], self.spikes, self.etas
-        )
+        return FirstLayer(self.rows[::every], self.biases[::every], self.readout[::every], self.spikes, self.etas)
 
     def step(
-        self,
-        eta: float,
-        relative: bool,
-        x: np.ndarray,
-        y: np.ndarray,
-        weights: np.ndarray,
-        activation: Function,
+        self, eta: float, relative: bool, x: np.ndarray, y: np.ndarray, weights: np.ndarray, activation: Function
     ) -> FirstLayer:
         """One step of size eta·d down ½ Σ_k (y_k - f_k)², a weighted mean over samples x [n, d] and y [n, outputs].
 

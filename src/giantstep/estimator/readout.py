@@ -129,9 +129,7 @@ class Readout:
         theta = np.zeros((t.shape[1], self.labels.shape[1])) if start is None else start.copy()
         losses = np.zeros(len(t))
         for k, y in enumerate(self.labels.T):
-            theta[:, k], slope, curvature, factor = _minimise(
-                loss, t, y, self.weights, penalty, theta[:, k], tolerance
-            )
+            theta[:, k], slope, curvature, factor = _minimise(loss, t, y, self.weights, penalty, theta[:, k], tolerance)
             h = (solve_triangular(factor, t.T, lower=True) ** 2).sum(axis=0)
             z = t @ theta[:, k] + h * slope / np.maximum(1 - h * curvature, _TINY)
             with np.errstate(over="ignore"):
@@ -153,9 +151,7 @@ class Readout:
         return np.where(total > rounding, 1 / np.where(total > 0, total, 1.0), 0.0)
 
 
-def decompose(
-    phi: np.ndarray, labels: np.ndarray, weights: np.ndarray, judges: np.ndarray, intercept: bool
-) -> Readout:
+def decompose(phi: np.ndarray, labels: np.ndarray, weights: np.ndarray, judges: np.ndarray, intercept: bool) -> Readout:
     """The features of all samples, ready for every penalty."""
     n, p = phi.shape
     mean = intercept * (weights @ phi / weights.sum())
@@ -172,13 +168,7 @@ def decompose(
 
 
 def _minimise(
-    loss: Loss,
-    t: np.ndarray,
-    y: np.ndarray,
-    w: np.ndarray,
-    penalty: np.ndarray,
-    theta: np.ndarray,
-    tolerance: float,
+    loss: Loss, t: np.ndarray, y: np.ndarray, w: np.ndarray, penalty: np.ndarray, theta: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, ...]:
     """θ at the minimum of F = Σ w ℓ(y, t·θ) + ½ Σ penalty θ², for one output.
 
@@ -208,6 +198,5 @@ def _minimise(
             length /= 2
         theta = theta + length * step
     raise ConvergenceError(
-        f"the readout for loss = {loss.name!r} did not converge at lam = {penalty[0]:g}; use a larger lam",
-        None,
+        f"the readout for loss = {loss.name!r} did not converge at lam = {penalty[0]:g}; use a larger lam", None
     )

@@ -58,12 +58,7 @@ class Jobs:
         send(last)
 
     def _computed(
-        self,
-        view: str,
-        settings: Settings,
-        coarse: bool,
-        send: Callable[[str], None],
-        wanted: Callable[[], bool],
+        self, view: str, settings: Settings, coarse: bool, send: Callable[[str], None], wanted: Callable[[], bool]
     ) -> str:
         """The last line of an answer, which is remembered, after drafts and progress have been sent."""
         lane = VIEWS[view].lane(settings)

@@ -43,9 +43,7 @@ _ARGUMENT = re.compile(  # `lam` anywhere, words where they have a value: `loss 
 class Refused(Exception):
     """There is no answer, for a reason that the visitor should read; perhaps one setting is to blame."""
 
-    def __init__(
-        self, sentence: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST, setting: str | None = None
-    ):
+    def __init__(self, sentence: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST, setting: str | None = None):
         super().__init__(sentence)
         self.sentence, self.status, self.setting = sentence, status, setting
 
@@ -83,9 +81,7 @@ def refusal(error: Exception) -> Refused:
         return Refused(f"these values are too extreme to compute with ({type(error).__name__})")
     if not isinstance(error, GiantstepError):
         traceback.print_exception(error)
-        return Refused(
-            f"the computation failed ({type(error).__name__}); the terminal has the details", _FAILED
-        )
+        return Refused(f"the computation failed ({type(error).__name__}); the terminal has the details", _FAILED)
     text, name = str(error), getattr(error, "name", None)
     if isinstance(error, ExpressionError):
         text = f"{error.reason} (column {error.position + 1} of {error.text[:80]})"

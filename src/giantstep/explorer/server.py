@@ -52,9 +52,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 _FRESH = "no-store"
-_VERSIONED = (
-    "public, max-age=31536000, immutable"  # how long a browser keeps what has its version in its address
-)
+_VERSIONED = "public, max-age=31536000, immutable"  # how long a browser keeps what has its version in its address
 
 
 class Explorer(ThreadingHTTPServer):

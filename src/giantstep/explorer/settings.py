@@ -120,10 +120,7 @@ class Settings:
     )
 
     layer: str = _control(
-        "step",
-        LAYER,
-        "Comes from",
-        options=(("step", "gradient steps"), ("spiked", "a spike, given directly")),
+        "step", LAYER, "Comes from", options=(("step", "gradient steps"), ("spiked", "a spike, given directly"))
     )
     eta: float = _parameter("eta", LAYER)
     alpha0: float = _parameter("alpha0", LAYER, infinite=True)
@@ -140,10 +137,7 @@ class Settings:
         more=True,
     )
     rows: str = _parameter(
-        "rows",
-        LAYER,
-        options=(("unit", "of unit norm"), ("gaussian", "Gaussian entries")),
-        more=True,
+        "rows", LAYER, options=(("unit", "of unit norm"), ("gaussian", "Gaussian entries")), more=True
     )
     bias_scale: float = _parameter("bias_scale", LAYER, more=True)
     bulk: str = _parameter(
@@ -156,9 +150,7 @@ class Settings:
 
     alpha: float = _parameter("alpha", _READOUT, hint="the dotted line on the curve")
     lam: float = _parameter("lam", _READOUT)
-    loss: str = _parameter(
-        "loss", _READOUT, suggestions="losses", hint="huber:0.5 and pinball:0.9 have a parameter"
-    )
+    loss: str = _parameter("loss", _READOUT, suggestions="losses", hint="huber:0.5 and pinball:0.9 have a parameter")
 
     along: str = _control(
         "alpha",

@@ -32,8 +32,7 @@ _POINT = ("alpha", "lam", "loss", "bulk", "d")  # arguments of a prediction
 _PARTS = ("expressivity", "readout", "batch_noise")
 
 _PARTS_OF_THE_LIMIT = (
-    "These are the parts for very large networks. At the sizes of real networks the error is noticeably different"
-    " here."
+    "These are the parts for very large networks. At the sizes of real networks the error is noticeably different here."
 )
 _LOG_RATIO = 30.0  # ranges that span more than this are spaced, and drawn, logarithmically
 _POINTS = {True: (80, 24), False: (16, 6)}  # of a curve and of its draft: those that are quick, any other
@@ -42,9 +41,7 @@ _MAP = {True: ((17, 13), (9, 7)), False: ((7, 6), (4, 3))}  # values on the map,
 _STRENGTHS = {"step": ("eta", (0.05, 50.0)), "spiked": ("r", (0.05, 5.0))}  # along the map
 _PENALTIES = {True: (1e-4, 1e2), False: (1e-2, 1e2)}  # up the map: a low penalty makes slow points slowest
 _DRAFT = 1e-4  # relative error of integrals in a draft: with the hinge loss it takes half the time
-_SHADES = (
-    1e-3  # the same on a map that is slow: its shades tell no more, and points that fail otherwise do not
-)
+_SHADES = 1e-3  # the same on a map that is slow: its shades tell no more, and points that fail otherwise do not
 _PROFILE = spaced(-4.0, 4.0, 121)  # inputs of the learned function and of the coefficients
 _PLANE = spaced(-2.5, 2.5, 33)  # those along each of the first two directions of several
 _SILENCE = 0.3  # seconds before the first word on progress, and between two
@@ -155,9 +152,7 @@ def spectrum(settings: Settings, effort: Effort) -> Answer:
     call = Call("spectrum", settings, arguments, shows=("edge", "outlier", "mass_at_zero"))
     answer, found = call.run(progress=effort.report)
     if settings.bulk == "orthogonal":
-        found["notes"].append(
-            "The spectrum of orthogonal rows is not known here: this is that of isotropic rows."
-        )
+        found["notes"].append("The spectrum of orthogonal rows is not known here: this is that of isotropic rows.")
     drawn = ("eigenvalue", "density", "edge", "outlier", "spike", "spike_per_d", "mass_at_zero")
     return found | _named(_last(answer), drawn) | {"bulk": answer.attrs["bulk"]}
 
@@ -197,13 +192,7 @@ def simulate(settings: Settings, effort: Effort) -> Answer:
     if settings.bulk == "orthogonal":
         arguments["bulk"] = settings.bulk
     whole = Call("simulate", settings, arguments)
-    answer = {
-        "trials": settings.trials,
-        "d": settings.d,
-        "code": whole.python(),
-        "x": values.value,
-        "trial": 0,
-    }
+    answer = {"trials": settings.trials, "d": settings.d, "code": whole.python(), "x": values.value, "trial": 0}
     runs: list[xr.Dataset] = []
     notes: set[str] = set()
     for trial in range(settings.trials):
@@ -215,8 +204,7 @@ def simulate(settings: Settings, effort: Effort) -> Answer:
         means = errors.mean("trial")
         scatter = errors.std("trial", ddof=1) if trial else np.nan * means
         measured = {
-            name: {"mean": means[name], "error": scatter[name] / math.sqrt(trial + 1)}
-            for name in map(str, errors)
+            name: {"mean": means[name], "error": scatter[name] / math.sqrt(trial + 1)} for name in map(str, errors)
         }
         answer |= {"trial": trial + 1, "notes": sorted(notes)} | measured
     return answer
@@ -342,9 +330,7 @@ class View:
 _LABELS = [name for name in settings_of(PROBLEM) if name != "activation"]
 _LAYER = [name for name in settings_of(PROBLEM, LAYER) if name != "bulk"]
 _MAPPED = [name for name in _LAYER if name not in ("eta", "r")]  # a layer, without what the map runs over
-_RANDOM = [
-    name for name in _MAPPED if name not in ("gamma", "alpha0", "steps", "readout")
-]  # one that takes no step
+_RANDOM = [name for name in _MAPPED if name not in ("gamma", "alpha0", "steps", "readout")]  # one that takes no step
 _CURVE = ("along", "low", "high", "alpha", "lam")
 _THEORY = ("loss", "bulk", "finite", "d")
 _SAMPLES = ("layer", "alpha0", "steps", "along", "low", "high", "alpha", *_LABELS)

@@ -95,9 +95,7 @@ class CachedCall:
         seconds, date = time.perf_counter() - start, time.strftime("%Y-%m-%d", time.gmtime())
         if before is not None:
             seconds += before.attrs["seconds"]
-            answer = xr.concat(
-                [before, answer], "trial", coords="minimal", compat="override", combine_attrs="override"
-            )
+            answer = xr.concat([before, answer], "trial", coords="minimal", compat="override", combine_attrs="override")
         answer = answer.assign_attrs(seconds=seconds, call=self.key(), date=date, hardware=hardware(device))
         save(answer, path)
         if interrupted:
@@ -121,7 +119,5 @@ def _plain(value: Any) -> Any:
 def _spoken(value: Any) -> str:
     """A value in a few words: long arrays by their ends."""
     if isinstance(value, np.ndarray):
-        return np.array2string(
-            value, threshold=_LONG, separator=", ", formatter={"float_kind": "{:.4g}".format}
-        )
+        return np.array2string(value, threshold=_LONG, separator=", ", formatter={"float_kind": "{:.4g}".format})
     return f"gs.{value!r}" if type(value).__module__.startswith("giantstep") else repr(value)

@@ -52,9 +52,7 @@ def _draw_learned(data: Data) -> Drawn:
     axes.plot(theory["x"], theory["truth"], color="black", linestyle=(0, (4, 2)), linewidth=1.2)
     axes.text(0.85, 0.8, r"target, $\tanh x_\theta$", fontsize=8, ha="right")
     shades = look.shades(theory.sizes["alpha0"])
-    look.curves(
-        axes, data, "tanh", "x", shades, {"theory": "theory", "limit": "limit"}, "alpha0", y="learned"
-    )
+    look.curves(axes, data, "tanh", "x", shades, {"theory": "theory", "limit": "limit"}, "alpha0", y="learned")
     axes.set(
         xlabel=r"target's input, $x_\theta = \theta\cdot x/\sqrt{d}$",
         ylabel=r"average output, $E[\hat f\,|\,x_\theta]$",
@@ -79,14 +77,7 @@ def _bounds_parts(size: Size) -> dict[str, CachedCall]:
         "bounds": CachedCall("bounds", _MODEL, ("sin",)),
         "functions": CachedCall("bound_functions", _MODEL, ("sin", x)),
         **curve_parts(
-            "penalty",
-            against("lam", _MODEL, alpha=_ALPHA),
-            "sin",
-            _LAM,
-            fine,
-            size,
-            number("bounds"),
-            ("isotropic",),
+            "penalty", against("lam", _MODEL, alpha=_ALPHA), "sin", _LAM, fine, size, number("bounds"), ("isotropic",)
         ),
     }
 
@@ -101,9 +92,7 @@ def _draw_bounds(data: Data) -> Drawn:
     figure, (left, right) = look.panels(2)
     _functions(left, data["functions"])
     shades = look.shades(len(_ALPHA))
-    look.curves(
-        right, data, "penalty", "lam", shades, {"theory": "isotropic", "limit": "limit"}, "alpha", "xy"
-    )
+    look.curves(right, data, "penalty", "lam", shades, {"theory": "isotropic", "limit": "limit"}, "alpha", "xy")
     names = {"upper": "", "lower_beta": r"upper bound and, below it, $\alpha=\infty$", "lower": "lower bound"}
     for name, words in names.items():
         look.baseline(right, float(data["bounds"][name]), words, x=0.01, above=name == "lower")
@@ -132,10 +121,7 @@ _R = (0.0, 0.5, 1.0, 2.0, 4.0)
 def _basis_parts(size: Size) -> dict[str, CachedCall]:
     """The coefficients of Result 2."""
     kappa = np.linspace(-4.0, 4.0, 2 * (size.curve // 2) + 1)
-    return {
-        name: CachedCall("coefficients", SpikedRF(name, r=list(_R), gamma=1.0), (kappa,))
-        for name in _ACTIVATIONS
-    }
+    return {name: CachedCall("coefficients", SpikedRF(name, r=list(_R), gamma=1.0), (kappa,)) for name in _ACTIVATIONS}
 
 
 def _draw_basis(data: Data) -> Drawn:

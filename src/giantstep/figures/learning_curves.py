@@ -56,9 +56,7 @@ def _curve_figure(
         return calls
 
     words = {panel: said for panel, (said, _, _) in panels.items()}
-    return Figure(
-        name, title, caption, sizes, parts, draw, lambda data: curve_comparisons(data, words, bulks)
-    )
+    return Figure(name, title, caption, sizes, parts, draw, lambda data: curve_comparisons(data, words, bulks))
 
 
 def curve_parts(
@@ -128,24 +126,17 @@ def draw_targets(
     labels[0] += " (random features)"
     look.series_legend(figure, shades, labels, r"samples in the step, $\alpha_0 = n_0/d$")
     look.kinds_legend(
-        figure,
-        {kind: _OF_NETWORKS[kind] for kind in kinds},
-        look.trials_words(data["tanh-simulation"], "networks"),
+        figure, {kind: _OF_NETWORKS[kind] for kind in kinds}, look.trials_words(data["tanh-simulation"], "networks")
     )
     return figure
 
 
 _PAIRS = {"sin": "sign", "tanh": "tanh"}
-_VARIED = {
-    "r": ("spike strength", "r", [0.0, 0.2, 0.5, 1.0]),
-    "gamma": ("alignment", r"\gamma", [0.0, 0.5, 0.8, 1.0]),
-}
+_VARIED = {"r": ("spike strength", "r", [0.0, 0.2, 0.5, 1.0]), "gamma": ("alignment", r"\gamma", [0.0, 0.5, 0.8, 1.0])}
 
 
 def _spiked(student: str, varied: str) -> Problem:
-    return against(
-        "alpha", SpikedRF(student, **{"r": 1.0, "gamma": 1.0, varied: _VARIED[varied][2]}), lam=0.1
-    )
+    return against("alpha", SpikedRF(student, **{"r": 1.0, "gamma": 1.0, varied: _VARIED[varied][2]}), lam=0.1)
 
 
 def _draw_spikes(data: Data) -> Drawn:
@@ -154,14 +145,7 @@ def _draw_spikes(data: Data) -> Drawn:
         shades, pair = look.shades(len(values)), axes_of[2 * row : 2 * row + 2]
         for axes, (student, target) in zip(pair, _PAIRS.items(), strict=True):
             look.curves(
-                axes,
-                data,
-                f"{student}-{name}",
-                "alpha",
-                shades,
-                {"theory": "isotropic", "limit": "limit"},
-                name,
-                "y",
+                axes, data, f"{student}-{name}", "alpha", shades, {"theory": "isotropic", "limit": "limit"}, name, "y"
             )
             above = f"{student} features, {target} target, $\\gamma = 1$"
             axes.set_title(above if name == "r" else "$r = 1$", loc="left")
@@ -224,11 +208,7 @@ FIGURES = (
         " errors.",
         sizes(tiny_curve=4, quick=Size(300, 10, 40)),
         {
-            f"{student}-{varied}": (
-                f"{student} on {target}, several {varied}",
-                target,
-                _spiked(student, varied),
-            )
+            f"{student}-{varied}": (f"{student} on {target}, several {varied}", target, _spiked(student, varied))
             for student, target in _PAIRS.items()
             for varied in _VARIED
         },
@@ -249,10 +229,7 @@ FIGURES = (
             "width": (
                 "tanh on sin",
                 "sin",
-                lambda beta: (
-                    Network("tanh", eta=1.0, alpha0=1.5, beta=beta),
-                    {"alpha": 1.2, "lam": 0.1},
-                ),
+                lambda beta: (Network("tanh", eta=1.0, alpha0=1.5, beta=beta), {"alpha": 1.2, "lam": 0.1}),
             )
         },
         ("exact", "isotropic"),

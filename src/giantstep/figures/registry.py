@@ -17,16 +17,7 @@ if TYPE_CHECKING:
     Data = Mapping[str, xr.Dataset]
     Parts = Mapping[str, CachedCall]
 
-NAMES = (
-    "learned-function",
-    "trained-network",
-    "bounds",
-    "spikes",
-    "width",
-    "letters",
-    "basis",
-    "spectrum",
-)
+NAMES = ("learned-function", "trained-network", "bounds", "spikes", "width", "letters", "basis", "spectrum")
 """The paper's figures, in the order of their numbers, 1 to 8."""
 
 

@@ -105,8 +105,7 @@ def write_page(made: Sequence[Made], folder: Path) -> None:
     """Show these figures, whose pictures are in the folder already."""
     total = duration(sum(figure.data_seconds for figure in made))
     toc = "".join(
-        f'<li value="{number(m.name)}"><a href="#{m.name}">{escape(find(m.name).TITLE)}</a></li>'
-        for m in made
+        f'<li value="{number(m.name)}"><a href="#{m.name}">{escape(find(m.name).TITLE)}</a></li>' for m in made
     )
     text = f"""{_HEAD}<p>giantstep {__version__}, {len(made)} figures, {total} of computing. Theory and simulations are
 in the .nc files beside this page.</p><ol>{toc}</ol>{_ZS}{"".join(map(_section, made))}</body></html>
@@ -118,9 +117,7 @@ in the .nc files beside this page.</p><ol>{toc}</ol>{_ZS}{"".join(map(_section, 
 def _section(made: Made) -> str:
     figure = find(made.name)
     title = escape(figure.TITLE)
-    calls = "".join(
-        f"<li>{escape(part)}: <code>{escape(call)}</code></li>" for part, call in made.calls.items()
-    )
+    calls = "".join(f"<li>{escape(part)}: <code>{escape(call)}</code></li>" for part, call in made.calls.items())
     size = f"seed {number(made.name)}, d = {made.size.d}, {made.size.trials} trials; " if made.scores else ""
     facts = f"{size}data computed in {duration(made.data_seconds)} on {escape(made.hardware)}, {made.date}"
     return f"""<section id="{made.name}"><h2>{number(made.name)}. {title}</h2>

@@ -111,13 +111,10 @@ def _ending(path: str | os.PathLike[str], known: dict[str, Any], verb: str) -> s
     ending = Path(path).suffix.lower()
     if ending not in known:
         forms = " or ".join(known)
-        raise refused(
-            "path", str(path), f"has the unknown ending {ending!r}; answers are {verb} as {forms} files"
-        )
+        raise refused("path", str(path), f"has the unknown ending {ending!r}; answers are {verb} as {forms} files")
     if ending == ".parquet" and find_spec("pyarrow") is None:
         raise ParameterError(
-            ".parquet needs pyarrow, which is not installed; pip install pyarrow, or write .nc or .csv",
-            "path",
+            ".parquet needs pyarrow, which is not installed; pip install pyarrow, or write .nc or .csv", "path"
         )
     return ending
 

@@ -21,13 +21,9 @@ def check_place(path: str | os.PathLike[str]) -> Path:
     final = Path(os.path.realpath(path))
     folder = final.parent
     if not folder.is_dir():
-        raise refused(
-            "path", str(path), f"is in {str(folder)!r}, a folder that does not exist; create it first"
-        )
+        raise refused("path", str(path), f"is in {str(folder)!r}, a folder that does not exist; create it first")
     if not os.access(folder, os.W_OK):
-        raise refused(
-            "path", str(path), f"is in {str(folder)!r}, a folder that is not writable; choose another"
-        )
+        raise refused("path", str(path), f"is in {str(folder)!r}, a folder that is not writable; choose another")
     check_plain(path)
     if final.exists() and not os.access(final, os.W_OK):
         raise refused("path", str(path), "exists and is not writable; choose another name")

@@ -76,9 +76,7 @@ def _check_harmless(path: Path) -> None:
     with h5py.File(path, "r", locking=False) as file:
         for name in file:
             if type(file.get(name, getlink=True)) is not h5py.HardLink:
-                raise Unreadable(
-                    "it points to another file or to another part of itself, which ours never do"
-                )
+                raise Unreadable("it points to another file or to another part of itself, which ours never do")
             if not isinstance(array := file[name], h5py.Dataset):
                 raise Unreadable(NOT_OURS)
             if array.is_virtual or array.external:

@@ -181,7 +181,5 @@ def poles(f: Callable[[np.ndarray], np.ndarray], points: tuple[float, ...]) -> l
     with np.errstate(all="ignore"):
         for side in (-1.0, 1.0):
             far, near = np.abs(f(b + side * wide)), np.abs(f(b + side * narrow))
-            growing |= np.isfinite(far) & ~(
-                near <= 1.5 * np.maximum(far, 1.0)
-            )  # log x grows by 1.8, 1/x by 10⁴
+            growing |= np.isfinite(far) & ~(near <= 1.5 * np.maximum(far, 1.0))  # log x grows by 1.8, 1/x by 10⁴
     return b[growing].tolist()

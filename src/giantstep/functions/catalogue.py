@@ -21,9 +21,7 @@ from .program import Program
 from .tree import ZERO, Node, X, add, const, mul, postorder
 
 DERIVATIVE_PREFIX = "d/dx "
-MAX_NODES = (
-    3000  # whose derivative is taken: a text has a thousand at most, its derivatives several times that
-)
+MAX_NODES = 3000  # whose derivative is taken: a text has a thousand at most, its derivatives several times that
 MAX_ORDER = 4  # of a derivative written as text
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ -]*")
@@ -171,9 +169,7 @@ def _polynomial(numbers: Sequence[float] | np.ndarray) -> Function:
             f"and its degree at most {MAX_EXPONENT}"
         )
     spec = "poly:" + (",".join(map(written, coefficients)) or "0")
-    horner = reduce(
-        lambda rest, c: add(const(c), mul(X, rest)), reversed(coefficients), ZERO
-    )  # c0 + x (c1 + x (...))
+    horner = reduce(lambda rest, c: add(const(c), mul(X, rest)), reversed(coefficients), ZERO)  # c0 + x (c1 + x (...))
     return Formula(horner, spec, shortened(spec))
 
 

@@ -150,9 +150,7 @@ class _Reader:
         if canonical(node.id) or node.id in _SYNTAX:
             raise self.refuse(f"{node.id} is a function; write {node.id}(...)", node)
         if node.id == "x":
-            raise self.refuse(
-                "x stands for a single direction, x1, x2, ... for several: use one or the other", node
-            )
+            raise self.refuse("x stands for a single direction, x1, x2, ... for several: use one or the other", node)
         variables = "the variable is x" if "x" in self.names else "the variables are x1, x2 and so on"
         raise self.refuse(f"{node.id[:40]!r} is not known; {variables}, the constants are pi and e", node)
 
@@ -202,9 +200,7 @@ class _Reader:
 
     def call(self, node: ast.Call, depth: int) -> Node:
         if not isinstance(node.func, ast.Name):
-            raise self.refuse(
-                _REFUSED.get(type(node.func), "only the listed functions can be called"), node.func
-            )
+            raise self.refuse(_REFUSED.get(type(node.func), "only the listed functions can be called"), node.func)
         if node.keywords:
             raise self.refuse("arguments are given by position, without names", node.keywords[0].value)
         name = node.func.id if node.func.id in _SYNTAX else canonical(node.func.id)

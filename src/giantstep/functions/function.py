@@ -97,9 +97,7 @@ class Function:
     def _on_numpy(self, x: Any, *more: Any) -> Any:
         try:
             result = self._function(x, *more)
-        except (
-            Exception
-        ) as error:  # math.sin, `x if x > 0 else 0`, torch's x.relu(), or what it raises itself
+        except Exception as error:  # math.sin, `x if x > 0 else 0`, torch's x.relu(), or what it raises itself
             if np.ndim(x) == 0 or isinstance(error, ParameterError):
                 raise
             raise ParameterError(
@@ -107,9 +105,7 @@ class Function:
                 "wrap it in numpy.vectorize, or give an expression in x as text"
             ) from error
         if not isinstance(result, np.ndarray | np.generic | int | float):
-            result = np.array(result, dtype=np.asarray(x).dtype)[
-                ()
-            ]  # of JAX, say, whose arrays cannot be written to
+            result = np.array(result, dtype=np.asarray(x).dtype)[()]  # of JAX, say, whose arrays cannot be written to
         return self._of_same_shape(result, x)
 
     def _of_same_shape(self, result: Any, x: Any) -> Any:

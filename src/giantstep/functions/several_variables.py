@@ -34,12 +34,7 @@ class Joint(Function):
 
     steep_steps: tuple[Hyperplane, ...] = ()
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        directions: int,
-        kinks: Iterable[Hyperplane] = (),
-    ):
+    def __init__(self, function: Callable[..., Any], directions: int, kinks: Iterable[Hyperplane] = ()):
         super().__init__(function)
         self.__dict__.update(directions=directions, kinks=_checked_kinks(kinks, directions))
         _check(self)
@@ -58,15 +53,13 @@ class Joint(Function):
 def followed(function: Joint, signs: bool) -> Followed:
     """How fast a function, or its sign, varies, and the feature, if any, that rules of integration would miss."""
     planes = as_planes(function.splits(signs), function.directions)
-    return follow_lines(
-        (lambda *z: np.sign(function(*z))) if signs else function, function.directions, planes
-    )
+    return follow_lines((lambda *z: np.sign(function(*z))) if signs else function, function.directions, planes)
 
 
 def _warn_of_curves(what: str) -> None:
     warn(
         f"{what} on curved surfaces, where integrals cannot be split: they converge slowly or not at all, and"
-        " `quadrature_error` tells how far they are off",
+        " `quadrature_error` tells how far they are off"
     )
 
 
@@ -126,13 +119,9 @@ def target_function(function: Any, directions: int = 1, kinks: Any = ()) -> Func
         _check_count(directions)
         return Joint(function, directions, kinks)
     if kinks:
-        raise ParameterError(
-            "kinks are for targets of several directions; of one, give Function(f, breakpoints=...)"
-        )
+        raise ParameterError("kinks are for targets of several directions; of one, give Function(f, breakpoints=...)")
     if directions != 1:
-        raise ParameterError(
-            f"directions = {directions!r} does not fit {function!r}, a function of one variable"
-        )
+        raise ParameterError(f"directions = {directions!r} does not fit {function!r}, a function of one variable")
     return as_function(function)
 
 
@@ -144,9 +133,7 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
         text = build(directions)
     named = indices(text)
     if not named:
-        single = as_function(
-            text, also=(*TARGETS, "logistic")
-        )  # the latter is a law of labels, which Target knows
+        single = as_function(text, also=(*TARGETS, "logistic"))  # the latter is a law of labels, which Target knows
         if directions != 1 or kinks:
             raise ParameterError(
                 f"{'kinks' if kinks else 'directions'} are for several directions, and {text!r} is a function of x, a"
@@ -168,9 +155,7 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
 
 def as_hyperplanes(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
     try:
-        pairs = [
-            (floats("kinks", np.ravel(normal)), floats("kinks", offset).item()) for normal, offset in kinks
-        ]
+        pairs = [(floats("kinks", np.ravel(normal)), floats("kinks", offset).item()) for normal, offset in kinks]
         return tuple((tuple(normal.tolist()), offset) for normal, offset in pairs)
     except (TypeError, ValueError):
         raise ParameterError(
@@ -189,9 +174,7 @@ def _checked_kinks(kinks: Iterable[Hyperplane], directions: int) -> tuple[Hyperp
 
 def _check_count(directions: int) -> None:
     if directions > MAX_DIRECTIONS:
-        raise ParameterError(
-            f"{directions} directions are too many; the theory covers up to {MAX_DIRECTIONS}"
-        )
+        raise ParameterError(f"{directions} directions are too many; the theory covers up to {MAX_DIRECTIONS}")
 
 
 def _arguments(function: Callable[..., Any], directions: int) -> int:

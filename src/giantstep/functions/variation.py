@@ -167,11 +167,7 @@ def _rounding(f: Callable[[np.ndarray, np.ndarray], Any], x: np.ndarray, owner: 
 
 
 _LINES = 48
-_SPAN = {
-    2: 4.0,
-    3: 2.5,
-    4: 2.0,
-}  # as far out as they go through the other variables, by the number of directions
+_SPAN = {2: 4.0, 3: 2.5, 4: 2.0}  # as far out as they go through the other variables, by the number of directions
 _FAR = 6.0  # and as they are followed
 _LINE_NODES = 64  # in a panel
 _LINE_CROWD = 16 * _LINES  # panels that may need to be halved at a time
@@ -204,16 +200,12 @@ def follow_lines(f: Callable[..., Any], directions: int, planes: tuple[np.ndarra
             return Followed(fastest, f"varies on a scale of {place}")
         gap, place = _closest(panels.middle[point], panels.owner[point]) if point.any() else (np.inf, 0.0)
         if gap < _CLOSEST:
-            missed = (
-                f"kinks or jumps twice within {gap:.1g} along x{j + 1}, near {place:.2g}, on planes not named"
-            )
+            missed = f"kinks or jumps twice within {gap:.1g} along x{j + 1}, near {place:.2g}, on planes not named"
             return Followed(fastest, missed)
     return Followed(fastest, None)
 
 
-def _along(
-    f: Callable[..., Any], j: int, others: np.ndarray, planes: tuple[np.ndarray, np.ndarray]
-) -> Variation:
+def _along(f: Callable[..., Any], j: int, others: np.ndarray, planes: tuple[np.ndarray, np.ndarray]) -> Variation:
     """How f varies on lines along variable j, where the other variables are `others` [lines, k - 1]."""
     normals, offsets = planes
     crossed = np.abs(normals[:, j]) > 1e-12
@@ -239,9 +231,7 @@ def _closest(places: np.ndarray, owner: np.ndarray) -> tuple[float, float]:
     apart = np.where(np.diff(owner, append=-1) == 0, np.diff(places, append=np.inf), np.inf)
     least = np.minimum.reduceat(apart, np.flatnonzero(np.diff(owner, prepend=-1)))
     several = np.isfinite(least)
-    return (
-        (float(np.median(least[several])), float(places[apart.argmin()])) if several.any() else (np.inf, 0.0)
-    )
+    return (float(np.median(least[several])), float(places[apart.argmin()])) if several.any() else (np.inf, 0.0)
 
 
 def _points(count: int) -> np.ndarray:

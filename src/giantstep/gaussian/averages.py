@@ -20,10 +20,7 @@ _FIRST, UNRESOLVED = 32, 4096  # points per piece: where refinement starts, and 
 _BLURRED = 13.6  # bandwidth of the square of what a Gaussian of width 1 blurs: exp(-(k/2)²/2) is 1e-10 there
 _FARTHEST = 38.0  # standard deviations from which on a Gaussian is 0 in double precision
 _FELT = 1e-16  # share of E f² from which on a panel counts
-_LADDER = [
-    *(n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)),
-    UNRESOLVED,
-]  # steps of about √2
+_LADDER = [*(n for k in range(7) for n in (_FIRST << k, 3 * _FIRST // 2 << k)), UNRESOLVED]  # steps of about √2
 
 
 def moments(
@@ -47,9 +44,7 @@ def moments(
     return _moments(f, shift, scale, last, reach)
 
 
-def _moments(
-    f: Function, shift: np.ndarray, scale: np.ndarray, n: int, reach: float
-) -> tuple[Moments, np.ndarray]:
+def _moments(f: Function, shift: np.ndarray, scale: np.ndarray, n: int, reach: float) -> tuple[Moments, np.ndarray]:
     """Moments on the finest of three nested rules, and their error over √E f² from the differences of all three."""
     samples = sample(f, shift, scale, n, reach)
     fine, middle, coarse = (samples.moments(stride) for stride in STRIDES)
@@ -121,9 +116,7 @@ def _counts(least: float) -> list[int]:
     return [n for n in _LADDER if n >= least]
 
 
-def resolution(
-    f: Function, shift: np.ndarray, scale: np.ndarray, reach: float, tolerance: float
-) -> tuple[int, float]:
+def resolution(f: Function, shift: np.ndarray, scale: np.ndarray, reach: float, tolerance: float) -> tuple[int, float]:
     """Points per piece that resolve f(shift + scale·z) for such shifts and scales, or UNRESOLVED; and their error.
 
     Shifts [..., N] go along a Gaussian variable, about as far to both sides of a constant. The error is infinite where
@@ -160,20 +153,13 @@ def _resolution(
 
 
 def expectation(
-    g: Callable[[np.ndarray], np.ndarray],
-    of: Function,
-    shift: float = 0.0,
-    scale: float = 1.0,
-    *,
-    tolerance: float,
+    g: Callable[[np.ndarray], np.ndarray], of: Function, shift: float = 0.0, scale: float = 1.0, *, tolerance: float
 ) -> np.ndarray:
     """E g(z) over z ~ N(0, 1) for an array-valued g (nodes last) that is made of f(shift + scale·z)."""
     reach = next((reach for reach in _REACHES if _negligible_beyond(g, reach)), _REACHES[-1])
     least = least_intervals(of, scale, reach, abs(shift), abs(shift))
     points, _ = resolution(of, np.array([shift]), np.array(scale), reach, tolerance)
-    z, weights = piecewise_rule(
-        (np.asarray(of.breakpoints) - shift) / scale, 2 * max(points, _counts(least)[0]), reach
-    )
+    z, weights = piecewise_rule((np.asarray(of.breakpoints) - shift) / scale, 2 * max(points, _counts(least)[0]), reach)
     return np.asarray(g(z.reshape(-1))) @ weights[0].reshape(-1)
 
 

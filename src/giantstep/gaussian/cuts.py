@@ -79,9 +79,7 @@ class Cuts:
             if width < _STEEP:
                 at.append(place(_Plane(normal[: j + 1] / slope, mix / slope)) + width * RIMS)
         shape = (*offsets.shape[:-1], before[0].shape[-1] if before else 1)
-        return np.concatenate(
-            [np.broadcast_to(a, (*shape, a.shape[-1])) for a in at] or [np.zeros((*shape, 0))], -1
-        )
+        return np.concatenate([np.broadcast_to(a, (*shape, a.shape[-1])) for a in at] or [np.zeros((*shape, 0))], -1)
 
     def points(self, coarser: int, finer: int, fastest: float) -> int:
         """Intervals on a line, or nodes in each of its pieces where it is cut, of one of three nested rules.

@@ -70,9 +70,7 @@ def pieces(cuts: np.ndarray, fixed: Sequence[float] | np.ndarray) -> tuple[np.nd
     return 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None], 0.5 * np.diff(edges, axis=-1)[..., None]
 
 
-def piecewise_rule(
-    cuts: np.ndarray, n: int, reach: float = REACH
-) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+def piecewise_rule(cuts: np.ndarray, n: int, reach: float = REACH) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     """Composite rule for E over N(0, 1), cut at `cuts` [..., k]: nodes [..., k + 3, n-1], and weights.
 
     Two fixed cuts at ±reach/3 keep every piece narrow enough for a few dozen points to resolve the Gaussian itself.
@@ -84,9 +82,7 @@ def piecewise_rule(
     return z, tuple(scale[..., nested(s)] * w for s, w in zip(STRIDES, reference, strict=True))
 
 
-def even_pieces(
-    low: float, high: float, cuts: np.ndarray, n: int
-) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+def even_pieces(low: float, high: float, cuts: np.ndarray, n: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
     """A rule for integrals from `low` to `high`, cut at `cuts` [..., k]: nodes [..., k + 1, n-1], and weights.
 
     On each piece the trapezoidal rule in t, z = middle + half·tanh(π/2 sinh t): about half as accurate, node by node,

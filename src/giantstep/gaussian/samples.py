@@ -30,9 +30,7 @@ class Samples(NamedTuple):
     z: np.ndarray
     weights: tuple[np.ndarray, ...]  # one per stride
 
-    def nodes(
-        self, stride: int = 1, rows: tuple[slice, ...] = ()
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def nodes(self, stride: int = 1, rows: tuple[slice, ...] = ()) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values [..., n], nodes and weights of the rule with every `stride`-th point, its pieces end to end.
 
         `rows` selects along the first axes.
@@ -62,12 +60,7 @@ class Samples(NamedTuple):
 
 
 def sample(
-    f: Function,
-    shift: np.ndarray,
-    scale: np.ndarray,
-    n: int,
-    reach: float = REACH,
-    more: tuple[float, ...] = (),
+    f: Function, shift: np.ndarray, scale: np.ndarray, n: int, reach: float = REACH, more: tuple[float, ...] = ()
 ) -> Samples:
     """Values of f(shift + scale·z) on the finest of three nested rules, split at f's breakpoints (and `more`)."""
     shift, scale = np.asarray(shift, float), np.asarray(scale, float)

@@ -48,11 +48,7 @@ class Best(NamedTuple):
 @checked_arguments(over=a_text)
 @with_bar("bounding")
 def bounds(
-    model: Model,
-    target: Target | FunctionLike,
-    *,
-    over: str | None = None,
-    bulk: str | None = None,
+    model: Model, target: Target | FunctionLike, *, over: str | None = None, bulk: str | None = None
 ) -> xr.Dataset:
     r"""Upper and lower bounds on the test error of a readout fitted on any number of samples.
 
@@ -245,9 +241,7 @@ def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.n
     rest = np.maximum(mean(features, label.t2 - label.t0**2), 0.0)
     upper, h = start.distance + rest, mean(features, left[:, 0] * label.t0)
     S0, slope = mean(features, left[:, 0] ** 2), mean(features, mu1[:, 0] ** 2)
-    h = np.where(
-        _DEPENDENT**2 * mean(features, drift[:, 0] ** 2) < S0, h, 0.0
-    )  # else κμ1 is a multiple of μ0
+    h = np.where(_DEPENDENT**2 * mean(features, drift[:, 0] ** 2) < S0, h, 0.0)  # else κμ1 is a multiple of μ0
     across = np.sqrt(sum(mean(features, mu1[:, 0] * t1) ** 2 for t1 in np.moveaxis(label.t1, 1, 0)))
     columns = (upper, h, S0, slope, across, mean(features, features.mu2sq[:, 0]))
     upper, h, S0, slope, across, noise = (column[:, None] for column in columns)

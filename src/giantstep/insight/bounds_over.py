@@ -39,13 +39,9 @@ def bounds_over(model: Model, target: Target, over: str, bulk: str | None) -> xr
     if over != "eta":
         raise ParameterError(f"over = {over!r} is unknown; bounds can be optimised over 'eta'")
     if not isinstance(model, Network):
-        raise ParameterError(
-            "over = 'eta' needs a Network: a SpikedRF has no learning rate; scan its r instead"
-        )
+        raise ParameterError("over = 'eta' needs a Network: a SpikedRF has no learning rate; scan its r instead")
     if model.schedule is not None:
-        raise ParameterError(
-            "over = 'eta' needs one eta for all steps: give Network(f, eta, alpha0, steps=...)"
-        )
+        raise ParameterError("over = 'eta' needs one eta for all steps: give Network(f, eta, alpha0, steps=...)")
     others = {name: value for name, value in model.numbers().items() if name != "eta"}
     others |= target.numbers()
     grid = Grid(others)
@@ -89,9 +85,7 @@ def _minima(
     the function has it. All functions at once: `scipy.optimize.minimize_scalar` takes them one by one.
     """
     best = values.argmin(axis=-1)[..., None]
-    low, start, high = (
-        np.take_along_axis(x, np.clip(best + step, 0, x.shape[-1] - 1), axis=-1) for step in (-1, 0, 1)
-    )
+    low, start, high = (np.take_along_axis(x, np.clip(best + step, 0, x.shape[-1] - 1), axis=-1) for step in (-1, 0, 1))
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     series = function(middle + half * _POINTS) @ _TO_SERIES.T
     place = middle + half * np.apply_along_axis(_lowest, -1, series)[..., None]
@@ -120,18 +114,12 @@ def rate_of_unit_spike(net: Network, target: Target, flat: dict[str, np.ndarray]
 
 
 def posed_at(
-    model: Model,
-    target: Target,
-    values: Mapping[str, Any],
-    bulk: str | None = None,
-    loss: Loss = square,
+    model: Model, target: Target, values: Mapping[str, Any], bulk: str | None = None, loss: Loss = square
 ) -> Problem:
     """The problem at points [P] of a model's numbers, the target's and the readout's, each a number or [P]."""
     import xarray as xr
 
-    along = {
-        name: xr.DataArray(value, dims="point") if np.ndim(value) else value for name, value in values.items()
-    }
+    along = {name: xr.DataArray(value, dims="point") if np.ndim(value) else value for name, value in values.items()}
     model = model.moved(**{name: along[name] for name in model.numbers()})
     target = target.moved(**{name: along[name] for name in target.numbers()})
     return pose(model, target, Grid(along), bulk, loss)

@@ -88,7 +88,7 @@ def coefficients(
     if error.max() > _WORRYING:
         warn(
             f"the coefficients of {model.activation.name} are known to {error.max():.0e} of its size only;"
-            " name its breakpoints, if it has any",
+            " name its breakpoints, if it has any"
         )
     answers = {"mu0": mu0, "mu1": mu1, "mu2": np.sqrt(mu2sq), "dmu0": dmu0, "quadrature_error": error}
     one = len(values) == 1
@@ -96,11 +96,7 @@ def coefficients(
     variables: dict[str, Any] = {name: (dims, flat.reshape(sizes)) for name, flat in answers.items()}
     if letters.c is not None:
         variables["c"] = ((), letters.c[0]) if one else (("letter",), letters.c)
-    return grid.dataset(
-        variables,
-        provenance("coefficients", model),
-        {} if one else {"letter": list(values)},
-    )
+    return grid.dataset(variables, provenance("coefficients", model), {} if one else {"letter": list(values)})
 
 
 def hermite(function: Function) -> dict[str, float]:
@@ -114,13 +110,7 @@ def hermite(function: Function) -> dict[str, float]:
     if function.has_derivative and not function.derivative.poles:
         rest, _ = at_rest(function, np.zeros(1))
         spread = (rest.s1**2 + rest.n2).item()
-    named = {
-        "h0": found.mean,
-        "h1": found.first,
-        "h2": found.second,
-        "square": found.square,
-        "spread": spread,
-    }
+    named = {"h0": found.mean, "h1": found.first, "h2": found.second, "square": found.square, "spread": spread}
     return {name: float(value) for name, value in named.items()}
 
 

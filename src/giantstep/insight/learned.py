@@ -90,9 +90,7 @@ def learned_function(
     fitted = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
     at = places_of(x, target.directions)
     if clash := [dim for one in at for dim in one.dims if dim in fitted.variables and dim not in fitted.dims]:
-        raise ParameterError(
-            f"x has the dimension {clash[0]!r}, which the answer has already; rename it", "x"
-        )
+        raise ParameterError(f"x has the dimension {clash[0]!r}, which the answer has already; rename it", "x")
     model = model.resolved()
     problem = pose(model, target, model_grid(model, target), bulk)
     learned = conditional_mean(problem, model, fitted, at)
@@ -100,10 +98,7 @@ def learned_function(
     answer = fitted.assign_coords(named)
     answer = answer.assign(learned=learned, truth=target_curve(target, at))
     given = ", ".join(describe(str(one.name)).get("symbol", str(one.name)) for one in at)
-    answer["learned"].attrs = {
-        "symbol": rf"\hat f({given})",
-        "long_name": "average output given the target's input",
-    }
+    answer["learned"].attrs = {"symbol": rf"\hat f({given})", "long_name": "average output given the target's input"}
     answer["truth"].attrs = {"symbol": rf"\sigma_*({given})", "long_name": "noiseless target"}
     if target.directions > len(at):
         answer["truth"].attrs["long_name"] += ", averaged over its other directions"
@@ -133,9 +128,7 @@ def labelled(name: str, values: Any) -> xr.DataArray:
     return xr.DataArray(values, dims=(name,)[: np.ndim(values)])
 
 
-def conditional_mean(
-    problem: Problem, model: Model, fitted: xr.Dataset, x: list[xr.DataArray]
-) -> xr.DataArray:
+def conditional_mean(problem: Problem, model: Model, fitted: xr.Dataset, x: list[xr.DataArray]) -> xr.DataArray:
     """The learned function of fitted order parameters, as `predict` names and labels them."""
     merging, group = problem.merging, model.group
     letters = model.readout

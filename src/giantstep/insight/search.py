@@ -139,7 +139,4 @@ def local_minima(values: np.ndarray, axes: list[np.ndarray]) -> list[Optimum]:
     lowest = np.argwhere(values <= minimum_filter(values, size=3, mode="nearest"))
     best = lowest[np.argsort(values[tuple(lowest.T)], kind="stable")][:_STARTS]
     places = [np.array([axis[i] for axis, i in zip(axes, at, strict=True)]) for at in best]
-    return [
-        Optimum(x, float(values[tuple(at)]), np.full(len(x), np.nan))
-        for x, at in zip(places, best, strict=True)
-    ]
+    return [Optimum(x, float(values[tuple(at)]), np.full(len(x), np.nan)) for x, at in zip(places, best, strict=True)]

@@ -31,9 +31,7 @@ BEYOND = 1e-4
 """Share of the bulk that counts as a tail: less than one eigenvalue in ten thousand."""
 _NEAR = 0.9  # of the edge: what ends there has no tail to speak of
 _MOST_SAMPLES = 1e15  # alpha that sums over samples still resolve
-_UNRESOLVED = (
-    1e-3  # share of the mass at unsolved points, or relative error of two moments: a density to refuse
-)
+_UNRESOLVED = 1e-3  # share of the mass at unsolved points, or relative error of two moments: a density to refuse
 
 
 @checked_arguments(normalise=one_of("p", "n"), kernel=flag)
@@ -108,9 +106,7 @@ def spectrum(
         found.append(_one_spectrum(problem, u, a, points, normalise, kernel))
         if progress:
             progress(len(found) / problem.alpha.size)
-    variables = on_grid(
-        found, problem, {"outlier": ("outlier_",), "spike_per_d": ("mode",), "spike": ("mode",)}
-    )
+    variables = on_grid(found, problem, {"outlier": ("outlier_",), "spike_per_d": ("mode",), "spike": ("mode",)})
     if "d" not in grid:
         del variables["spike"]
     attrs = provenance("spectrum", model, target if model.takes_steps else None, bulk=problem.law.name)
@@ -124,8 +120,7 @@ def spectral_problem(
     """The target, the grid and the problem of a spectrum; refuses first layers whose spectra are not known."""
     if model.takes_steps and target is None:
         raise ParameterError(
-            "model is a Network, whose spectrum needs the target that its step was taken on; give target=",
-            "target",
+            "model is a Network, whose spectrum needs the target that its step was taken on; give target=", "target"
         )
     if model.spike_directions > 1:
         raise NotCovered(
@@ -151,14 +146,12 @@ def _spectral_bulk(model: Model, target: Target, bulk: str | None) -> str | None
     if bulk is None:
         warn(
             "there is no exact spectrum for real-valued targets of several directions: this is the spectrum of"
-            " isotropic rows; give bulk = 'isotropic' to choose it",
+            " isotropic rows; give bulk = 'isotropic' to choose it"
         )
     return "isotropic" if bulk is None else bulk
 
 
-def bulk_answers(
-    bulk: Density, equations: SpectralEquations, unit: float = 1.0, count: float = 1.0
-) -> dict[str, Any]:
+def bulk_answers(bulk: Density, equations: SpectralEquations, unit: float = 1.0, count: float = 1.0) -> dict[str, Any]:
     """What is known of a bulk, its eigenvalues times `unit` and their number per neuron divided by 1/`count`.
 
     An error where the density does not add up: equations not solved, or moments not those known in closed form.
@@ -192,9 +185,7 @@ def on_grid(
     found: list[dict[str, Any]], problem: Problem, dims: dict[str, tuple[str, ...]]
 ) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
     """Answers of every first layer and setting as variables on the grid, padded with NaN where lengths differ."""
-    dims = (
-        dict.fromkeys(("eigenvalue", "density", "weight"), ("point",)) | {"edge": ("interval", "side")} | dims
-    )
+    dims = dict.fromkeys(("eigenvalue", "density", "weight"), ("point",)) | {"edge": ("interval", "side")} | dims
     variables = {}
     for name in found[0]:
         rows = [np.asarray(one[name]) for one in found]
@@ -207,9 +198,7 @@ def on_grid(
     return variables
 
 
-def _one_spectrum(
-    problem: Problem, u: int, a: int, points: int, normalise: str, kernel: bool
-) -> dict[str, Any]:
+def _one_spectrum(problem: Problem, u: int, a: int, points: int, normalise: str, kernel: bool) -> dict[str, Any]:
     """The spectrum of first layer u at setting a."""
     alpha, beta, d = (float(values[u, a]) for values in (problem.alpha, problem.beta, problem.d))
     equations = SpectralEquations(feature_table(problem, u), problem.bulks(np.array([u]))[0], alpha, beta)

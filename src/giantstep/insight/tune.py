@@ -38,8 +38,7 @@ _ROUGHLY = 0.1
 
 
 _ranges = allow(
-    lambda value: isinstance(value, Mapping),
-    "is not allowed: it must be a dictionary, such as {'lam': [0.01, 0.1, 1]}",
+    lambda value: isinstance(value, Mapping), "is not allowed: it must be a dictionary, such as {'lam': [0.01, 0.1, 1]}"
 )
 
 
@@ -152,9 +151,7 @@ def _optima(
     """The landscape, and the optimum at every point of the grid of the others; each number of steps by itself."""
     over = tuple(name for name in axes if name != "steps")
     grids = [axes[name] for name in over]
-    scanned = _landscape(
-        model, target, axes, alpha, budget, error, options, lambda share: progress(0.5 * share)
-    )
+    scanned = _landscape(model, target, axes, alpha, budget, error, options, lambda share: progress(0.5 * share))
     others = [dim for dim in scanned.dims if dim not in over]
     scanned = scanned.transpose(*others, *over)
     sizes = [scanned.sizes[dim] for dim in others]
@@ -178,22 +175,16 @@ def _optima(
         interrupted = {"interrupted": 1}
         warn(
             f"interrupted: {len(starts) - len(best)} of {len(starts)} optima are the best of the scan, not polished"
-            " (their slope is nan)",
+            " (their slope is nan)"
         )
     optima = [best.get(index, starts[index][0]) for index in starts]
     every = {name: np.array([one[name] for one in at.values()]) for name in next(iter(at.values()))}
     d = every.get("d", np.inf)
-    sized = objective.errors(
-        every | {"d": np.where(np.isinf(d), REAL_SIZE, d)}, np.array([one.x for one in optima]).T
-    )
+    sized = objective.errors(every | {"d": np.where(np.isinf(d), REAL_SIZE, d)}, np.array([one.x for one in optima]).T)
     columns = np.array([[one.error, *one.x, *one.stationarity(grids)] for one in optima]).T
     names = ["best_error", *map("best_{}".format, over), "slope", "at_end"]
-    found = scanned.assign_attrs(describe("landscape" if error == "test_error" else error)).to_dataset(
-        name="landscape"
-    )
-    found = found.assign(
-        {name: (others, values.reshape(sizes)) for name, values in zip(names, columns, strict=True)}
-    )
+    found = scanned.assign_attrs(describe("landscape" if error == "test_error" else error)).to_dataset(name="landscape")
+    found = found.assign({name: (others, values.reshape(sizes)) for name, values in zip(names, columns, strict=True)})
     found["at_end"] = found["at_end"].astype(bool)
     found.attrs = {"bulk": objective.bulk} | interrupted
     _remark(columns[0], sized)
@@ -219,9 +210,7 @@ def _or_no_step(
     without = evolve(model, eta=0.0, alpha0=0.0, steps=None)
     if "lam" in axes:
         only = {"lam": axes["lam"]}
-        bare = _optima(without, target, only, samples, None, error, options, lambda share: None).drop_dims(
-            "lam"
-        )
+        bare = _optima(without, target, only, samples, None, error, options, lambda share: None).drop_dims("lam")
     else:
         bare = predict(without, target, alpha=samples, throw=False, **options)
         bare = bare[[error]].rename({error: "best_error"})
@@ -256,9 +245,7 @@ def best_number(found: xr.Dataset) -> xr.Dataset:
     steps = found["steps"].isel(steps=place)
     chosen = found[["landscape"]].assign({name: part.drop_vars("steps") for name, part in kept.items()})
     steps, scanned = steps.drop_vars("steps"), found["steps"].values
-    end = (steps == scanned.max()) | (
-        (steps == scanned.min()) & (scanned.min() > 1)
-    )  # one step is the fewest
+    end = (steps == scanned.max()) | ((steps == scanned.min()) & (scanned.min() > 1))  # one step is the fewest
     at_end = chosen["at_end"] | (end & (len(scanned) > 1))
     return chosen.assign(best_steps=steps, by_steps=error, at_end=at_end)
 
@@ -307,10 +294,7 @@ def _check(model: Any, over: tuple[str, ...], alpha: Any, budget: Any, lam: Any)
             "give alpha, the samples of the readout, or a budget to divide with over = 'split'",
         ),
         ("lam" in over and lam is not None, "lam is optimised: leave it out, or leave 'lam' out of over"),
-        (
-            "lam" not in over and lam is None,
-            "lam is not optimised: give the penalty lam, or add 'lam' to over",
-        ),
+        ("lam" not in over and lam is None, "lam is not optimised: give the penalty lam, or add 'lam' to over"),
     ]
     for applies, sentence in refusals:
         if applies:

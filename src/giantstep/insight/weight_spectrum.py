@@ -178,10 +178,7 @@ class ResolventLaw:
         # (√edge + √T)² bounds what the bulk and the spike make together; rows alone may have an eigenvalue outside
         low, high = self._edge * (1.0 + CLOSE), 2.0 * T + FARTHEST * self._edge
         at = locate(
-            lambda x: d * self._weakness(strengths, x) > 1.0,
-            np.array([low]),
-            np.array([high]),
-            np.array([True]),
+            lambda x: d * self._weakness(strengths, x) > 1.0, np.array([low]), np.array([high]), np.array([True])
         )
         place = float(at[0])
         V, _ = self.solver.near_axis(at)

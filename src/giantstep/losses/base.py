@@ -161,9 +161,7 @@ class Loss:
     def spec(self) -> str:
         """Text from which `as_loss` makes this loss again; one's own has none."""
         if type(self) is Loss:
-            raise ParameterError(
-                f"loss {self.name!r} is made of Python callables and cannot be written as text"
-            )
+            raise ParameterError(f"loss {self.name!r} is made of Python callables and cannot be written as text")
         return self.name
 
     def __dir__(self) -> list[str]:
@@ -201,9 +199,7 @@ def _check_convex(loss: Loss) -> None:
             raise ParameterError(f"loss {loss.name!r} is not convex: its derivative falls near z = {at:.3g}")
         rise, low, high = np.diff(value), slope[:-1] * 0.025, slope[1:] * 0.025
         if np.any(rise < low - 1e-6 * size) or np.any(rise > high + 1e-6 * size):
-            raise ParameterError(
-                f"loss {loss.name!r}: derivative is not the derivative of value with respect to z"
-            )
+            raise ParameterError(f"loss {loss.name!r}: derivative is not the derivative of value with respect to z")
 
 
 def _depends_on_difference(value: Callable[[Any, Any], Any]) -> bool:

@@ -174,9 +174,7 @@ def as_loss(given: str | Loss) -> Loss:
     if name in _PLAIN and not colon:
         return _PLAIN[name]
     if name not in _WITH_PARAMETER:
-        raise ParameterError(
-            f"loss = {given!r} is unknown; use one of {', '.join(NAMES)}; in Python also a Loss"
-        )
+        raise ParameterError(f"loss = {given!r} is unknown; use one of {', '.join(NAMES)}; in Python also a Loss")
     try:
         numbers = [float(parameter)] if colon else []
     except ValueError:

@@ -42,16 +42,14 @@ def optional(check: Check, name: str, value: Any) -> Any:
 def one_of(*texts: str) -> Check:
     """One of some texts."""
     return allow(
-        lambda value: isinstance(value, str) and value in texts,
-        f"is unknown; use {' or '.join(map(repr, texts))}",
+        lambda value: isinstance(value, str) and value in texts, f"is unknown; use {' or '.join(map(repr, texts))}"
     )
 
 
 a_text = allow(lambda value: isinstance(value, str), "is not allowed: it must be a text")
 a_function = allow(callable, "is not callable; give a function")
 a_report = allow(
-    callable,
-    "is not allowed: it must be a function, to be called with the share of the work done, such as print",
+    callable, "is not allowed: it must be a function, to be called with the share of the work done, such as print"
 )
 a_bulk = allow(  # the name of a law of rows, or the law itself; which of them a model has, the theory knows
     lambda value: isinstance(value, str) or hasattr(value, "trained"),
@@ -143,8 +141,7 @@ def parameter(
     labelled = type(value).__name__ == "DataArray"
     if values.ndim > 1 and not labelled:
         raise ParameterError(
-            f"{name} has {values.ndim} dimensions; give a number, a 1-D sequence, or an xarray.DataArray",
-            name,
+            f"{name} has {values.ndim} dimensions; give a number, a 1-D sequence, or an xarray.DataArray", name
         )
     if values.size == 0:
         raise ParameterError(f"{name} is an empty range; give at least one value", name)

@@ -101,8 +101,7 @@ class Description:
         return {"kind": type(self).__name__} | {
             field.name: _plain(getattr(self, field.name), text)
             for field in attrs.fields(type(self))  # type: ignore[arg-type]
-            if field.init
-            and not (field.name in _LATE and _by_value(getattr(self, field.name)) == field.default)
+            if field.init and not (field.name in _LATE and _by_value(getattr(self, field.name)) == field.default)
         }
 
     def __repr__(self) -> str:
@@ -123,9 +122,7 @@ class Description:
         """The names that tab completion offers: arguments, and what is documented with an example."""
         kind, arguments = type(self), signature(type(self)).parameters
         documented = [name for name in dir(kind) if "Examples" in (getattr(kind, name).__doc__ or "")]
-        return [
-            name for name in super().__dir__() if name.startswith("__") or name in {*arguments, *documented}
-        ]
+        return [name for name in super().__dir__() if name.startswith("__") or name in {*arguments, *documented}]
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -249,9 +246,7 @@ class Model(Description):
     readout: Letters
     group: ClassVar[str] = "letter"  # the dimension along which groups of neurons are told apart
     takes_steps: ClassVar[bool] = False  # whether gradient steps on the target made it
-    most_steps: ClassVar[int] = (
-        0  # gradient steps, the most of them on the grid that this model has or is from
-    )
+    most_steps: ClassVar[int] = 0  # gradient steps, the most of them on the grid that this model has or is from
     spike_directions: ClassVar[int] = 1  # how many directions the spikes of its groups may span
 
     @property
@@ -279,6 +274,4 @@ def with_values(described: Any, **values: Any) -> Any:
     return changed
 
 
-check_model = allow(
-    lambda value: isinstance(value, Model), "is neither a Network nor a SpikedRF (nor a TwoSpikes)"
-)
+check_model = allow(lambda value: isinstance(value, Model), "is neither a Network nor a SpikedRF (nor a TwoSpikes)")

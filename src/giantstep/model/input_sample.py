@@ -57,8 +57,7 @@ def given_directions(direction: Any, images: np.ndarray, samples: int) -> np.nda
         )
     if not np.isfinite(vectors).all():
         raise ParameterError(
-            "direction has entries that are not finite numbers; give a number for each column of X",
-            "direction",
+            "direction has entries that are not finite numbers; give a number for each column of X", "direction"
         )
     theta = vectors @ images
     left, sizes, right = np.linalg.svd(theta, full_matrices=False)

@@ -92,9 +92,7 @@ class Inputs(Description):
 
     kept: ClassVar[KeptRows | None] = None  # of an instance made from data with keep=True
 
-    eigenvalues: Sequence[float] | np.ndarray = field(
-        converter=partial(_array, "eigenvalues", 1, "a list of numbers")
-    )
+    eigenvalues: Sequence[float] | np.ndarray = field(converter=partial(_array, "eigenvalues", 1, "a list of numbers"))
     masses: Sequence[float] | np.ndarray | None = field(
         default=None, converter=partial(_array, "masses", 1, "a list of numbers")
     )
@@ -114,9 +112,7 @@ class Inputs(Description):
             )
         mean = float(masses @ omega / masses.sum())
         if mean == 0.0:
-            raise ParameterError(
-                "eigenvalues are all 0, or have no mass; one must be positive", "eigenvalues"
-            )
+            raise ParameterError("eigenvalues are all 0, or have no mass; one must be positive", "eigenvalues")
         near = abs(mean - 1.0) < _ROUNDING  # already rescaled: what a dictionary has keeps its digits
         self.__dict__.update(eigenvalues=omega / (1.0 if near else mean), masses=masses / masses.sum())
         if self.shares is not None:
@@ -137,8 +133,7 @@ class Inputs(Description):
             raise ParameterError("shares [eigenvalues, k, k] must be symmetric matrices", "shares")
         if (least := float(np.linalg.eigvalsh(matrices).min())) < -_SUM:
             raise ParameterError(
-                f"shares has a matrix with the eigenvalue {least:.3g}; shares of variance are at least 0",
-                "shares",
+                f"shares has a matrix with the eigenvalue {least:.3g}; shares of variance are at least 0", "shares"
             )
         if not _near(total := matrices.sum(axis=0), np.eye(k)):
             sums = total.squeeze().round(6).tolist()
@@ -147,8 +142,7 @@ class Inputs(Description):
             )
         if np.any(matrices[self.omega == 0.0]):
             raise ParameterError(
-                "shares puts part of the target on an eigenvalue 0, where the inputs do not vary; put 0 there",
-                "shares",
+                "shares puts part of the target on an eigenvalue 0, where the inputs do not vary; put 0 there", "shares"
             )
 
     @property
@@ -245,10 +239,7 @@ class Inputs(Description):
         28.6
         """
         if direction is not None and y is not None:
-            raise ParameterError(
-                "y serves to estimate the direction, so give one or the other",
-                "y",
-            )
+            raise ParameterError("y serves to estimate the direction, so give one or the other", "y")
         omega, rows, images = sample.whitened(X)
         theta = None if direction is None else sample.given_directions(direction, images, len(rows))
         theta = theta if y is None else sample.regressed_direction(y, rows)

@@ -38,10 +38,7 @@ _LAWS = {
     "gaussian": _Law(np.polynomial.hermite_e.hermegauss, _normal_quantile),
     # variance one, as the other vocabularies (almost) have
     "uniform-interval": _Law(
-        lambda n: (
-            math.sqrt(3.0) * np.polynomial.legendre.leggauss(n)[0],
-            np.polynomial.legendre.leggauss(n)[1],
-        ),
+        lambda n: (math.sqrt(3.0) * np.polynomial.legendre.leggauss(n)[0], np.polynomial.legendre.leggauss(n)[1]),
         lambda share: math.sqrt(3.0) * (2.0 * share - 1.0),
     ),
 }
@@ -81,9 +78,7 @@ class Letters(Description):
     values: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.values"))
     weights: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.weights", **_POSITIVE))
     biases: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.biases"))
-    c: tuple[float, ...] | None = field(
-        default=None, converter=partial(number_tuple, "Letters.c", **_POSITIVE)
-    )
+    c: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.c", **_POSITIVE))
     law: str | None = field(default=None, converter=partial(one_of(*_LAWS), "Letters.law"))
 
     def __attrs_post_init__(self) -> None:
@@ -94,13 +89,9 @@ class Letters(Description):
                     f"Letters.{name} has {len(numbers)} entries for {len(self.values)} values; give one each"
                 )
         if not math.isclose(sum(self.weights), 1.0, rel_tol=1e-9):
-            raise ParameterError(
-                f"Letters.weights = {self.weights} must be shares of the neurons that sum to 1"
-            )
+            raise ParameterError(f"Letters.weights = {self.weights} must be shares of the neurons that sum to 1")
         if self.law is not None and (self.biases is not None or self.c is not None):
-            raise ParameterError(
-                "Letters.law is for letters alone; give biases or c with a finite vocabulary"
-            )
+            raise ParameterError("Letters.law is for letters alone; give biases or c with a finite vocabulary")
 
     def with_biases(self, law: str, scale: float, nodes: int = 8) -> Letters:
         """These letters on neurons whose biases follow a continuous law, by the nodes of its Gauss rule.

@@ -208,9 +208,7 @@ class Network(Model):
         if self.schedule is None:
             return super().moved(**numbers)
         steps = [
-            evolve(
-                step, **{name: numbers.pop(f"{name}_{t}", value) for name, value in step.numbers().items()}
-            )
+            evolve(step, **{name: numbers.pop(f"{name}_{t}", value) for name, value in step.numbers().items()})
             for t, step in enumerate(self.schedule, start=1)
         ]
         return super().moved(**numbers, steps=steps)

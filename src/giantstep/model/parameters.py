@@ -31,9 +31,7 @@ class Row(NamedTuple):
     strict: bool = False  # whether `low` itself is excluded
     infinite: bool = False  # whether inf is allowed
     of: tuple[str, ...] = ()  # the descriptions that have it
-    late: bool = (
-        False  # dictionaries hold it only where it is not at its default, as older ones do not know it
-    )
+    late: bool = False  # dictionaries hold it only where it is not at its default, as older ones do not know it
     label: str = ""  # on the page, short
     letter: str = ""  # the symbol there
     initial: Any = None  # the page's initial value
@@ -96,24 +94,14 @@ PARAMETERS = {
         typed=(0.0, 1e2),
     ),
     "scale": Row(
-        "for random labels: +1 with probability sigmoid(scale·z)",
-        kind="number",
-        low=0.0,
-        strict=True,
-        of=("Target",),
+        "for random labels: +1 with probability sigmoid(scale·z)", kind="number", low=0.0, strict=True, of=("Target",)
     ),
     "directions": Row(
         "number of directions of committee, parity and staircase", kind="count", default=1, low=1, late=True
     ),
-    "kinks": Row(
-        "hyperplanes where a callable of several directions has kinks", kind="text", default=(), late=True
-    ),
-    "inputs": Row(
-        "covariance of the inputs, and the target's place in it", kind="text", of=("Target",), late=True
-    ),
-    "exponent": Row(
-        "exponent of the inputs' eigenvalues, which fall as j^-exponent", "a", low=0.0, of=("PowerLaw",)
-    ),
+    "kinks": Row("hyperplanes where a callable of several directions has kinks", kind="text", default=(), late=True),
+    "inputs": Row("covariance of the inputs, and the target's place in it", kind="text", of=("Target",), late=True),
+    "exponent": Row("exponent of the inputs' eigenvalues, which fall as j^-exponent", "a", low=0.0, of=("PowerLaw",)),
     # the first layer of a network
     "eta": Row(
         "learning rate of the step, divided by d",
@@ -176,11 +164,7 @@ PARAMETERS = {
         slider=(0.0, 3.0, "linear"),
     ),
     "reuse_batch": Row(
-        "every step on the same batch (only simulated)",
-        kind="flag",
-        default=False,
-        of=("Network",),
-        late=True,
+        "every step on the same batch (only simulated)", kind="flag", default=False, of=("Network",), late=True
     ),
     "refit": Row(
         "ridge penalty of the readout between the steps",
@@ -288,19 +272,10 @@ PARAMETERS = {
         initial="exact",
     ),
     "d": Row(
-        "input dimension",
-        "d",
-        low=1.0,
-        infinite=True,
-        label="Dimension",
-        letter="d",
-        initial=300,
-        typed=(10, 3000),
+        "input dimension", "d", low=1.0, infinite=True, label="Dimension", letter="d", initial=300, typed=(10, 3000)
     ),
     "trials": Row("independent repetitions", kind="count", default=10, low=1, label="Trials", typed=(2, 100)),
-    "seed": Row(
-        "the same seed gives the same draws", kind="count", default=0, low=0, label="Seed", typed=(0, 2**31)
-    ),
+    "seed": Row("the same seed gives the same draws", kind="count", default=0, low=0, label="Seed", typed=(0, 2**31)),
 }
 
 

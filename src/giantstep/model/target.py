@@ -97,9 +97,7 @@ class Target(Description):
                 " 'logistic', or flips or latent_noise for signs of another function"
             )
         if self.random_signs and np.any(np.asarray(self.noise) > 0):
-            raise ParameterError(
-                "noise is added to real labels; for ±1 labels use flips or latent_noise", "noise"
-            )
+            raise ParameterError("noise is added to real labels; for ±1 labels use flips or latent_noise", "noise")
         if self.directions > 1 and self.flips > 0 and not self.latent_noise and self.scale is None:
             function.warn_of_curved_signs()  # type: ignore[attr-defined]
         if self.inputs is not None and self.inputs.shares is not None:

@@ -25,9 +25,7 @@ def numbers(name: str, text: str) -> float | np.ndarray:
     import numpy as np
 
     try:
-        values = [
-            _part(part, "is" if part == text else f"has {part!r}, which is") for part in text.split(",")
-        ]
+        values = [_part(part, "is" if part == text else f"has {part!r}, which is") for part in text.split(",")]
     except ValueError as error:
         raise refused(name, text, f"{error}; use {_FORMS}") from None
     return np.concatenate(values) if {",", ":"} & set(text) else float(values[0][0])
@@ -94,9 +92,7 @@ INPUTS = tuple(dict.fromkeys(name for names in _ALTERNATIVES.values() for name i
 _USUAL_SIZE = 1000  # eigenvalues of a power law, where no d is given
 
 
-def inputs(
-    settings: Mapping[str, Any], folder: Path = Path(), written: Callable[[str], str] = str
-) -> Inputs | None:
+def inputs(settings: Mapping[str, Any], folder: Path = Path(), written: Callable[[str], str] = str) -> Inputs | None:
     """The covariance of the inputs from the words of `INPUTS`, as text or as lists; None where there are none.
 
     Lists are eigenvalues with their masses and shares; or `power_law` is the exponent, with a source and a d; or

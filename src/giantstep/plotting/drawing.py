@@ -79,9 +79,7 @@ class Drawing(NamedTuple):
         return self.compared or "trial" in self.curves[0].values.dims
 
 
-def drawing_of(
-    dataset: xr.Dataset, x: str | None, y: str | Sequence[str] | None, theory: xr.Dataset | None
-) -> Drawing:
+def drawing_of(dataset: xr.Dataset, x: str | None, y: str | Sequence[str] | None, theory: xr.Dataset | None) -> Drawing:
     names = quantities(dataset, y)
     x = abscissa(dataset, names, x)
     curves = list(_curves(dataset, names, x))
@@ -97,9 +95,7 @@ def drawing_of(
             " with dataset.isel(...) or dataset.sel(...)"
         )
     if theory is not None and (missing := [name for name in names if name not in theory]):
-        raise ParameterError(
-            f"theory has no {missing[0]}, which is drawn of the dataset; leave it out", "theory"
-        )
+        raise ParameterError(f"theory has no {missing[0]}, which is drawn of the dataset; leave it out", "theory")
     if not any(np.isfinite(each[names]).to_array().any() for each in (dataset, theory) if each is not None):
         raise ParameterError(f"no value of {names[0]} is finite here: there is nothing to draw")
     drawing = Drawing(dataset, names, x, curves, [], [], truth=truth)
@@ -145,9 +141,7 @@ def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
     if x is not None and x not in sizes:
         raise refused("x", x, f"is not a dimension of {names[0]}; it has {', '.join(sizes) or 'none'}")
     if not sizes:
-        raise ParameterError(
-            f"{names[0]} is a single number here; give some parameter a range to draw a curve"
-        )
+        raise ParameterError(f"{names[0]} is a single number here; give some parameter a range to draw a curve")
     return x or min(sizes, key=lambda dim: (dim != "x", -sizes[dim], [*_PREFERRED, dim].index(dim)))
 
 

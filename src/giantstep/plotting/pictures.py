@@ -39,9 +39,7 @@ def _spectrum(axes: Axes, dataset: xr.Dataset, theory: xr.Dataset | None = None)
     simulated = dataset["eigenvalue"].values if "rank" in dataset.dims else None
     bulk = dataset if theory is None and simulated is None else theory
     if bulk is not None and bulk["density"].ndim != 1:
-        raise ParameterError(
-            "a picture of a spectrum shows one of them: give single numbers instead of ranges"
-        )
+        raise ParameterError("a picture of a spectrum shows one of them: give single numbers instead of ranges")
     if simulated is not None:
         _histogram(axes, simulated, None if bulk is None else end_of_most(bulk))
     if bulk is not None:
@@ -56,11 +54,7 @@ def _histogram(axes: Axes, eigenvalues: np.ndarray, end: float | None) -> None:
     counts, edges = np.histogram(inside, bins=_BINS)
     words = f"simulated, {trials} trial{'s' if trials > 1 else ''}"
     axes.stairs(
-        counts / (eigenvalues.size * np.diff(edges)),
-        edges,
-        color=style.look(0, 2).color,
-        linewidth=1.0,
-        label=words,
+        counts / (eigenvalues.size * np.diff(edges)), edges, color=style.look(0, 2).color, linewidth=1.0, label=words
     )
     if end is None and inside.size < eigenvalues.size:
         words = f"{(eigenvalues.size - inside.size) / trials:.3g} beyond, up to {eigenvalues.max():.4g}"
@@ -102,9 +96,7 @@ def _landscape(axes: Axes, dataset: xr.Dataset) -> None:
     error = dataset["landscape"]
     others = [str(dim) for dim in error.dims if dim not in over]
     if others or len(over) > 2:
-        fewer = (
-            f"give one value of {', '.join(others)}" if others else f"optimise over two of {', '.join(over)}"
-        )
+        fewer = f"give one value of {', '.join(others)}" if others else f"optimise over two of {', '.join(over)}"
         raise ParameterError(f"a picture of a landscape shows one or two optimised parameters: {fewer}")
     best = [float(dataset[f"best_{name}"]) for name in over]
     if len(over) == 1:
@@ -136,9 +128,7 @@ def _parts(axes: Axes, dataset: xr.Dataset) -> None:
     x = "" if single else abscissa(dataset, ["test_error"], None)
     if error.ndim > 1 and not single:
         others = ", ".join(str(dim) for dim in error.dims if dim != x)
-        raise ParameterError(
-            f"a picture of the parts of an error has one axis, {x}; select one value of {others}"
-        )
+        raise ParameterError(f"a picture of the parts of an error has one axis, {x}; select one value of {others}")
     places = np.array([0.0, 1.0]) if single else dataset[x].values  # a single point is as wide as the picture
     parts = np.array([np.broadcast_to(dataset[name].values.ravel(), places.shape) for name in PARTS])
     bars = not single and parts.min() < 0.0  # areas of both signs would cross between two points
@@ -179,9 +169,7 @@ def _plane(dataset: xr.Dataset, ax: Axes | None) -> Axes:
     with style.styled():
         for axes, (name, words) in zip(both, _PANELS.items(), strict=True):
             values = dataset[name].transpose("x2", "x1")
-            axes.pcolormesh(
-                values["x1"], values["x2"], values, cmap="RdBu_r", vmin=-reach, vmax=reach, **_MAP
-            )
+            axes.pcolormesh(values["x1"], values["x2"], values, cmap="RdBu_r", vmin=-reach, vmax=reach, **_MAP)
             axes.set(title=f"{words}, {style.symbol(values)}", xlabel="$x_1$", aspect="equal")
             axes.grid(visible=False)
         both[0].set_ylabel("$x_2$")
@@ -199,9 +187,7 @@ _ONE_PANEL: dict[str, Callable[..., None]] = {
 """How answers are drawn that have such a variable or dimension."""
 
 
-def draw_picture(
-    dataset: xr.Dataset, x: str | None, theory: xr.Dataset | None, ax: Axes | None
-) -> Axes | None:
+def draw_picture(dataset: xr.Dataset, x: str | None, theory: xr.Dataset | None, ax: Axes | None) -> Axes | None:
     """The picture of a dataset that does not make curves; None for one that does.
 
     With `x`, answers are drawn as curves along it, except for the parts of an error that has no other dimension.

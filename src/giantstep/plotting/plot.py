@@ -29,12 +29,7 @@ _axes_of_matplotlib = allow(
 )
 
 
-@checked_arguments(
-    x=a_text,
-    y=texts,
-    reference=check_references,
-    ax=_axes_of_matplotlib,
-)
+@checked_arguments(x=a_text, y=texts, reference=check_references, ax=_axes_of_matplotlib)
 def plot(
     dataset: xr.Dataset,
     x: str | None = None,

@@ -20,9 +20,7 @@ from .drawing import Curve, Drawing
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
-REFERENCES: dict[
-    str, tuple[Callable[..., xr.Dataset], str, str]
-] = {  # verb, what it is called, how it is drawn
+REFERENCES: dict[str, tuple[Callable[..., xr.Dataset], str, str]] = {  # verb, what it is called, how it is drawn
     "bayes": (bayes, "best possible", "-"),
     "ridge": (ridge, "ridge regression", "--"),
 }

@@ -57,12 +57,7 @@ _TALLEST = 20  # entries of a column of a legend
 _LOG_RATIO = 30.0  # quantities that span more than this are drawn on a logarithmic axis
 POINTS: Mapping[str, Any] = {"linestyle": "none", "markerfacecolor": "white", "markeredgewidth": 1.1}
 LEVEL: Mapping[str, Any] = {"color": "0.5", "linewidth": 0.8}
-TRUTH: Mapping[str, Any] = {
-    "color": "0.6",
-    "linestyle": "-",
-    "linewidth": 3.0,
-    "zorder": 1.5,
-}  # over the grid
+TRUTH: Mapping[str, Any] = {"color": "0.6", "linestyle": "-", "linewidth": 3.0, "zorder": 1.5}  # over the grid
 BASELINE: Mapping[str, Any] = {"color": "0.45", "linestyle": (0, (3, 3)), "linewidth": 1.0, "zorder": 1.5}
 
 
@@ -117,9 +112,7 @@ def panels(
         return figure, list(np.ravel(axes))
 
 
-def points(
-    axes: Axes, x: np.ndarray, means: np.ndarray, errors: np.ndarray, look: Look, label: str = ""
-) -> None:
+def points(axes: Axes, x: np.ndarray, means: np.ndarray, errors: np.ndarray, look: Look, label: str = "") -> None:
     """What was measured, with bars of one standard error."""
     marks: Any = {"marker": look.marker, "color": look.color, "markeredgecolor": look.color, **POINTS}
     axes.errorbar(x, means, yerr=errors, label=label, zorder=3, **marks)
@@ -137,9 +130,7 @@ def check_picture_path(path: str | os.PathLike[str]) -> str:
     ending = Path(path).suffix.lower().lstrip(".")
     if ending not in _ENDINGS:
         endings = " or ".join(f".{known}" for known in _ENDINGS)
-        raise refused(
-            "path", str(path), f"has the unknown ending '.{ending}'; pictures are saved as {endings} files"
-        )
+        raise refused("path", str(path), f"has the unknown ending '.{ending}'; pictures are saved as {endings} files")
     check_place(path)
     return ending
 

@@ -39,17 +39,13 @@ def smooth_theory(dataset: xr.Dataset, names: list[str], x: str) -> xr.Dataset |
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GiantstepWarning)  # the points have given theirs
-            line = _predicted(dataset, x, np.union1d(points[x], even_places(points[x].values, _PLACES)))[
-                names
-            ]
+            line = _predicted(dataset, x, np.union1d(points[x], even_places(points[x].values, _PLACES)))[names]
     except (GiantstepError, KeyError, ValueError, TypeError):
         return None
     chosen = {dim: points[dim] for dim in line.dims if dim in points.coords and dim not in (x, "bulk")}
     line = line.sel(chosen, method="nearest").reset_coords(drop=True)
     again = line.sel({x: points[x].values})
-    if not all(
-        np.allclose(again[name].transpose(*points[name].dims), points[name], rtol=_SAME) for name in names
-    ):
+    if not all(np.allclose(again[name].transpose(*points[name].dims), points[name], rtol=_SAME) for name in names):
         return None
     return line.assign_coords({name: label for name, label in points.coords.items() if x not in label.dims})
 
@@ -63,9 +59,7 @@ def _predicted(dataset: xr.Dataset, x: str, values: np.ndarray) -> xr.Dataset:
         return xr.concat([_predicted(one, x, values) for one in bulks.values()], dataset["bulk"])
     said = dataset.attrs
     model, target = Model.from_dict(json.loads(said["model"])), Target.from_dict(json.loads(said["target"]))
-    readout: dict[str, Any] = {
-        name: dataset[name].values for name in ("alpha", "lam", "d") if name in dataset.coords
-    }
+    readout: dict[str, Any] = {name: dataset[name].values for name in ("alpha", "lam", "d") if name in dataset.coords}
     readout |= {"d": said["theory_d"]} if "theory_d" in said else {}
     if x in readout:
         readout[x] = values

@@ -30,10 +30,7 @@ class Display:
     """Shows done, running, failed, rate and time left. `wanted` None: only if a person watches long work."""
 
     def __init__(
-        self,
-        wanted: bool | None = None,
-        stream: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, wanted: bool | None = None, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ):
         self.wanted, self.stream, self.clock = wanted, stream or sys.stderr, clock
         self.notebook = stream is None and in_notebook()

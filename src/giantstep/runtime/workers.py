@@ -152,10 +152,7 @@ class _Worker:
                 raise _not_started(error.strerror or str(error)) from error
 
     def do(
-        self,
-        job: bytes,
-        hear: Callable[[Any], None] = lambda told: None,
-        look: Callable[[], None] = lambda: None,
+        self, job: bytes, hear: Callable[[Any], None] = lambda told: None, look: Callable[[], None] = lambda: None
     ) -> Any:
         """As `Workers.do`."""
         self.working = True
@@ -204,9 +201,7 @@ def _nameless_main() -> Iterator[None]:
 
 
 def _not_started(reason: str) -> NoWorker:
-    return NoWorker(
-        f"worker processes do not start: {reason}; with workers = 1 everything is computed in this process"
-    )
+    return NoWorker(f"worker processes do not start: {reason}; with workers = 1 everything is computed in this process")
 
 
 def tell(value: Any) -> None:
@@ -233,9 +228,7 @@ def _end_with_parent() -> None:
 
 def _prepare(module: str, threads: int, niceness: int) -> None:
     """Of a worker, its first job: load what the others need, and set how many threads these have."""
-    os.environ.update(
-        dict.fromkeys(VARIABLES, str(threads))
-    )  # before linear algebra is loaded, if it is not yet
+    os.environ.update(dict.fromkeys(VARIABLES, str(threads)))  # before linear algebra is loaded, if it is not yet
     import_module(module)
     thread_pools().limit(limits=threads)
     step_back(niceness)

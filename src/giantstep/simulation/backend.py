@@ -16,9 +16,7 @@ from ..runtime.system import free_memory
 
 DTYPES = ("float64", "float32")
 _DOUBTFUL = 1e-4  # relative accuracy below which a minimum-norm solution comes with a warning
-MANY_LAMS = (
-    16  # from which on the eigenvalues, which serve all, are found faster than a factorisation for each
-)
+MANY_LAMS = 16  # from which on the eigenvalues, which serve all, are found faster than a factorisation for each
 
 
 class Backend:
@@ -90,7 +88,7 @@ class Backend:
             if len(fitted) and (error := self.eps * fitted[-1] / fitted[0]) > _DOUBTFUL:
                 warn(
                     f"lam = 0 with nearly dependent features: the minimum-norm readout is accurate to about {error:.0e}"
-                    " of its value; use a small positive lam, or an alpha further from beta",
+                    " of its value; use a small positive lam, or an alpha further from beta"
                 )
         shifted = np.maximum(spectrum, 0.0)[:, None] + np.asarray(lams)
         shifted[(spectrum <= cutoff)[:, None] & (np.asarray(lams) == 0)] = np.inf
@@ -132,15 +130,11 @@ class NumpyBackend(Backend):
         if not total.flags.f_contiguous:  # a row-major total is its transpose, by columns
             return self.add_product(total.T, b.T, a.T).T
         (a, flip_a), (b, flip_b) = _by_columns(a), _by_columns(b)
-        return self._blas("gemm")(
-            1.0, a, b, beta=1.0, c=total, trans_a=flip_a, trans_b=flip_b, overwrite_c=True
-        )
+        return self._blas("gemm")(1.0, a, b, beta=1.0, c=total, trans_a=flip_a, trans_b=flip_b, overwrite_c=True)
 
     def add_gram(self, total: np.ndarray, rows: np.ndarray) -> np.ndarray:
         stored, flipped = _by_columns(rows)
-        return self._blas("syrk")(
-            1.0, stored, beta=1.0, c=total, lower=1, trans=not flipped, overwrite_c=True
-        )
+        return self._blas("syrk")(1.0, stored, beta=1.0, c=total, lower=1, trans=not flipped, overwrite_c=True)
 
     def _by_cholesky(self, matrix: np.ndarray, right: np.ndarray, lam: float) -> np.ndarray:
         from scipy.linalg import get_lapack_funcs
@@ -187,9 +181,7 @@ class TorchBackend(Backend):
         draw = self.torch.randn if normal else self.torch.rand
         chunks = []
         for word in words:
-            generator.manual_seed(
-                int(np.random.SeedSequence(word).generate_state(1, np.uint64)[0] >> np.uint64(1))
-            )
+            generator.manual_seed(int(np.random.SeedSequence(word).generate_state(1, np.uint64)[0] >> np.uint64(1)))
             chunks.append(draw(shape, generator=generator, dtype=self.dtype, device=self.device))
         return self.torch.cat(chunks)
 
@@ -234,7 +226,5 @@ def make_backend(name: str | None = None, device: str = "cpu", dtype: str = "flo
             "install giantstep[gpu], or use device = 'cpu' and backend = 'numpy'"
         ) from None
     if device.startswith("cuda") and not torch.cuda.is_available():
-        raise ParameterError(
-            f"device = {device!r} was asked for, but torch sees no CUDA GPU; use device = 'cpu'"
-        )
+        raise ParameterError(f"device = {device!r} was asked for, but torch sees no CUDA GPU; use device = 'cpu'")
     return TorchBackend(dtype, device)

@@ -31,9 +31,7 @@ _MOST_NUMBERS = 1e13  # random numbers that a trial may draw: a core draws 1e8 a
 def check_choices(model: Model, features: str | None) -> str:
     """The features to use; refuse choices that contradict the model."""
     if features == "gaussian" and not isinstance(model, SpikedRF):
-        raise ParameterError(
-            "features = 'gaussian' needs a SpikedRF; for a network, simulate net.equivalent(target)"
-        )
+        raise ParameterError("features = 'gaussian' needs a SpikedRF; for a network, simulate net.equivalent(target)")
     if features == "gaussian" and model.readout.law is not None:
         raise ParameterError(
             f"features = 'gaussian' has coefficients per letter, and the law {model.readout.law!r} gives every "
@@ -84,9 +82,7 @@ def check_learned_at(x: Any, features: str, directions: int) -> tuple[tuple[floa
     if x is None:
         return ()
     if features == "gaussian":
-        raise ParameterError(
-            "learned_at needs features = 'network': Gaussian features are not a function of x"
-        )
+        raise ParameterError("learned_at needs features = 'network': Gaussian features are not a function of x")
     points = floats("learned_at", x)
     checked_parameter("learned_at", points.ravel())
     points = points.reshape(-1, 1) if points.ndim < 2 else points
@@ -102,9 +98,7 @@ def check_loss(loss: str | Loss, target: Target, lam: Any) -> Loss:
     """The loss; refuse labels and penalties that it cannot have."""
     loss = as_loss(loss)
     if np.isinf(lam).any():
-        raise ParameterError(
-            "lam = inf cannot be simulated: the readout is then zero; use a large finite value", "lam"
-        )
+        raise ParameterError("lam = inf cannot be simulated: the readout is then zero; use a large finite value", "lam")
     if loss.margin and not target.binary:
         raise NotCovered(
             f"loss = {loss.name!r} is for labels ±1, and this target has real labels; use a binary target such as "
@@ -139,9 +133,7 @@ ARGUMENTS = {
     "features": one_of("network", "gaussian"),
     "learned_at": as_it_is,
     "device": allow(
-        lambda value: (
-            isinstance(value, str) and re.fullmatch(r"(cpu|cuda|mps|xpu)(:[0-9]+)?", value) is not None
-        ),
+        lambda value: isinstance(value, str) and re.fullmatch(r"(cpu|cuda|mps|xpu)(:[0-9]+)?", value) is not None,
         "is unknown; use 'cpu', 'cuda' or 'cuda:1'",
     ),
     "dtype": one_of(*DTYPES),

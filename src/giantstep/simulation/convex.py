@@ -34,10 +34,7 @@ AIM = 1e-22
 _MOST_STEPS = 300
 _SHRINK = 0.3  # of the smoothing scale, each time that its problem is solved
 _SMALLEST = 1e-9  # scale down to which proximal scores hold
-_PATIENCE = {
-    True: 3,
-    False: 6,
-}  # steps without progress below the tolerance, for smooth losses and for others
+_PATIENCE = {True: 3, False: 6}  # steps without progress below the tolerance, for smooth losses and for others
 
 
 def convex(loss: Loss, rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int, Fit]:
@@ -105,9 +102,7 @@ class Newton:
 
         Ends at the aim, after `most_steps`, or where progress ends below the tolerance: what is left is rounding.
         """
-        if (
-            not self.loss.continuous
-        ):  # how far a unit of force on a sample moves its output: |φ|²/lam, on average
+        if not self.loss.continuous:  # how far a unit of force on a sample moves its output: |φ|²/lam, on average
             power = float(self.backend.xp.sum(self.features * self.features))
             self.scale = max(power / len(self.labels) / self.lam, _SMALLEST)
         tolerance, patience = TOLERANCE[self.backend.itemsize], _PATIENCE[bool(self.loss.continuous)]

@@ -92,9 +92,7 @@ class Draws:
 def _philox(seed: int, trial: int, batch: int, kind: int, chunk: int) -> np.random.Generator:
     """Key (seed, trial); counter (position, chunk, kind, batch): the position alone moves while drawing."""
     counter = np.array([0, chunk, kind, batch], dtype=np.uint64)
-    return np.random.Generator(
-        np.random.Philox(counter=counter, key=np.array([seed, trial], dtype=np.uint64))
-    )
+    return np.random.Generator(np.random.Philox(counter=counter, key=np.array([seed, trial], dtype=np.uint64)))
 
 
 def directions(count: int, d: int, draws: Draws) -> list[Any]:

@@ -76,8 +76,7 @@ def simulate_spectrum(
     check_model("model", model)
     if model.takes_steps and target is None:
         raise ParameterError(
-            "model is a Network, whose spectrum needs the target that its step was taken on; give target=",
-            "target",
+            "model is a Network, whose spectrum needs the target that its step was taken on; give target=", "target"
         )
     numbers = check.trial_numbers(trials)
     goal: Any = "x" if target is None else target

@@ -59,9 +59,7 @@ def network_error(layer: Weights, target: Function, readouts: Any) -> np.ndarray
         return None
     kappa, kappa_weights = _kappa_rule(along, across, target)
     moments = [hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions]
-    factors = backend.asarray(
-        np.concatenate(moments, axis=1) * np.sqrt(kappa_weights)
-    )  # [terms, rows, kappa]
+    factors = backend.asarray(np.concatenate(moments, axis=1) * np.sqrt(kappa_weights))  # [terms, rows, kappa]
     pairs = _pair_sums(gram, along, across, factors, weights, backend)
     return (weights**2).T @ squares + 2 * pairs
 
@@ -75,10 +73,7 @@ def gaussian_error(
     t2 - 2 M t0 + M² - 2 (μ1·psi) t1 + μ1ᵀ q1 μ1 + Σ_s μ2_s² q2_s.
     """
     gamma = float(layer.v[0] @ layer.theta[0])
-    along, across = (
-        np.array([*layer.spike[0], gamma]),
-        np.array([*layer.radii, math.sqrt(max(1 - gamma**2, 0.0))]),
-    )
+    along, across = (np.array([*layer.spike[0], gamma]), np.array([*layer.radii, math.sqrt(max(1 - gamma**2, 0.0))]))
     kappa, weights = _kappa_rule(along, across, target)
     mu0, mu1, mu2 = coefficients(kappa)  # [letters, kappa]
     t, _ = gaussian.moments(target, gamma * kappa, across[-1])
@@ -91,9 +86,7 @@ def gaussian_error(
     return weights @ (square + t.square[:, None])
 
 
-def _correlations(
-    gram: Any, along: np.ndarray, across: np.ndarray, backend: Backend
-) -> Iterator[tuple[int, int, Any]]:
+def _correlations(gram: Any, along: np.ndarray, across: np.ndarray, backend: Backend) -> Iterator[tuple[int, int, Any]]:
     """ρ_ij in panels, each for columns start to stop and rows from `start` on.
 
     A row that lies along v (the target at gamma = 1) correlates with nothing.
@@ -138,12 +131,7 @@ def _terms_needed(
 
 
 def _pair_sums(
-    gram: Any,
-    along: np.ndarray,
-    across: np.ndarray,
-    factors: Any,
-    weights: np.ndarray,
-    backend: Backend,
+    gram: Any, along: np.ndarray, across: np.ndarray, factors: Any, weights: np.ndarray, backend: Backend
 ) -> np.ndarray:
     """Σ_{i>j} a_i a_j Σ_k ρ_ij^k Σ_κ C_k,iκ C_k,jκ, for every column a of `weights`; `factors` are C."""
     a, total = backend.asarray(weights), np.zeros(weights.shape[1])
@@ -175,9 +163,7 @@ def _kappa_rule(along: np.ndarray, across: np.ndarray, target: Function) -> tupl
     cuts = np.asarray(target.breakpoints) / (along[-1] or 1.0)
     while True:
         if cut:
-            nodes, weights = gaussian.piecewise_rule(
-                cuts, max(32, gaussian.quarterable(points / 2)), _KAPPA_REACH
-            )
+            nodes, weights = gaussian.piecewise_rule(cuts, max(32, gaussian.quarterable(points / 2)), _KAPPA_REACH)
         else:
             nodes, weights = gaussian.line_rule(points, _KAPPA_REACH)
         if _resolved(target, along[-1] * nodes, across[-1], weights) or points > 2000:

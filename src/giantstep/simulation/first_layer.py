@@ -192,9 +192,7 @@ def target_directions(inputs: Inputs, k: int, d: int, draws: Draws) -> list[Any]
         roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ vectors.swapaxes(1, 2)
         ends = np.cumsum(coordinates(inputs, d))
         blocks = np.split(theta, ends[:-1], axis=1)
-        theta = np.concatenate(
-            [root @ _orthonormal(block) for root, block in zip(roots, blocks, strict=True)], axis=1
-        )
+        theta = np.concatenate([root @ _orthonormal(block) for root, block in zip(roots, blocks, strict=True)], axis=1)
         theta = _orthonormal(theta)
     free = drawn[k] - (theta @ drawn[k]) @ theta
     return [draws.backend.asarray(one) for one in (*theta, free / np.linalg.norm(free))]

@@ -22,12 +22,7 @@ _BLOCK = 1 << 19  # values of polynomials in memory at once
 
 
 def hermite_moments(
-    function: Function,
-    along: np.ndarray,
-    biases: np.ndarray,
-    across: np.ndarray,
-    kappa: np.ndarray,
-    terms: int,
+    function: Function, along: np.ndarray, biases: np.ndarray, across: np.ndarray, kappa: np.ndarray, terms: int
 ) -> np.ndarray:
     """S_k(m, s) = E[f(m + s z) he_k(z)] at m = φ_i κ + b_i and s = s_i: [terms, rows, kappa]."""
     shifts = along[:, None] * kappa + biases[:, None]

@@ -22,13 +22,7 @@ class Track:
     """What steps make of the rows: spikes and bulk, measured after each of them."""
 
     def __init__(
-        self,
-        model: Network,
-        rows: Any,
-        letters: np.ndarray,
-        biases: Any | None,
-        groups: tuple[slice, ...],
-        test: Data,
+        self, model: Network, rows: Any, letters: np.ndarray, biases: Any | None, groups: tuple[slice, ...], test: Data
     ):
         self.model, self.letters, self.biases, self.groups, self.test = model, letters, biases, groups, test
         self.theta, self.backend = test.theta, test.draws.backend

@@ -40,10 +40,7 @@ def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int,
     fits: dict[int, Fit] = {}
     power: list[Any] = []  # of the labels, part by part
     gram, correlation = backend.zeros(p, p) if many else None, backend.zeros(p)
-    kept, kept_labels = (
-        backend.zeros(p, few).T,
-        backend.zeros(few),
-    )  # row-major where the library lets us choose
+    kept, kept_labels = (backend.zeros(p, few).T, backend.zeros(few))  # row-major where the library lets us choose
     start = 0
     for features, labels in rows(max(problems)):
         features /= p**0.5
@@ -55,10 +52,7 @@ def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int,
         if many:
             cuts = [start, *sorted(n for n in many if start < n < stop), stop]
             for left, right in pairwise(cuts):
-                part, targets = (
-                    features[left - start : right - start, :],
-                    labels[left - start : right - start],
-                )
+                part, targets = (features[left - start : right - start, :], labels[left - start : right - start])
                 gram = backend.add_gram(gram, part)
                 correlation = correlation + backend.matmul(targets, part)
                 power.append(targets @ targets)  # left on the device, which need not wait for the host
@@ -70,9 +64,7 @@ def ridge(rows: Rows, p: int, problems: Problems, backend: Backend) -> dict[int,
     return fits
 
 
-def _primal(
-    gram: Any, correlation: Any, power: list[Any], n: int, lams: Sequence[float], backend: Backend
-) -> Fit:
+def _primal(gram: Any, correlation: Any, power: list[Any], n: int, lams: Sequence[float], backend: Backend) -> Fit:
     """n ≥ p: (ΦᵀΦ + lam) a = Φᵀy; the training error follows from the same p×p moments.
 
     |y - Φa|² = |y|² - a·Φᵀy - lam |a|² at the solution. An error of the solver's enters to first order, which costs

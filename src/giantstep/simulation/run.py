@@ -176,9 +176,7 @@ def simulate(
         learned_at=learned_at,
     )
     plan = Plan(task, alpha, lam)
-    done, interrupted = run_trials(
-        check.trial_numbers(trials), plan.tasks(workers), workers, executor, progress
-    )
+    done, interrupted = run_trials(check.trial_numbers(trials), plan.tasks(workers), workers, executor, progress)
     names = next(iter(done.values()))[0]
     answers = {name: np.stack([[one[name] for one in trial] for trial in done.values()]) for name in names}
     attrs = provenance_of(plan.common) | averaging(answers) | {"interrupted": int(interrupted)}
@@ -209,9 +207,7 @@ class Plan:
         self.names = tuple(common.model.numbers())
         grid = LayerGrid.grid_of(common.model, common.target, alpha=alpha, lam=lam)
         self.split = LayerGrid(grid, (*self.names, *common.target.numbers()))
-        self._values = {
-            name: self.split.layers(name).tolist() for name in (*self.names, *common.target.numbers())
-        }
+        self._values = {name: self.split.layers(name).tolist() for name in (*self.names, *common.target.numbers())}
         self._points = [self.split.settings(name) for name in ("alpha", "lam")]
 
     def tasks(self, workers: int = 1) -> list[Task]:

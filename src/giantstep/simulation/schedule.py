@@ -82,9 +82,7 @@ def _futures(tasks: list[Task], workers: int, executor: Any) -> Iterator[list[An
     _check_sendable(tasks[0], workers, executor)
     size = max(max(task.d, width(task.model, task.d)) for task in tasks)
     threads = max(1, useful_threads(size) // workers)
-    with (
-        process_pool(min(workers, len(tasks)), threads) if executor is None else nullcontext(executor) as pool
-    ):
+    with process_pool(min(workers, len(tasks)), threads) if executor is None else nullcontext(executor) as pool:
         futures = [pool.submit(attempt, task) for task in tasks]
         try:
             yield futures

@@ -94,8 +94,7 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     axes = Dimensions(model, target.directions)
     measured = layer.measured | {"test_samples": np.array(float(samples))}
     return {
-        name: axes.shaped(name, np.moveaxis(values, -1, 0), len(task.points))
-        for name, values in answers.items()
+        name: axes.shaped(name, np.moveaxis(values, -1, 0), len(task.points)) for name, values in answers.items()
     } | {name: axes.shaped(name, values) for name, values in measured.items()}
 
 
@@ -113,9 +112,7 @@ def summary_statistics(layer: Weights, readouts: Any) -> dict[str, np.ndarray]:
         part = readouts[group, :]
         weights = backend.numpy(part)
         image = backend.numpy(backend.matmul(layer.rows[group, :].T, part))
-        for spike, unit in zip(
-            layer.spike, v, strict=True
-        ):  # what F maps to, less the spikes: the bulk's part
+        for spike, unit in zip(layer.spike, v, strict=True):  # what F maps to, less the spikes: the bulk's part
             image -= unit[:, None] * (spike[group] @ weights)
         m.append(weights.sum(axis=0) / np.sqrt(p))
         zeta.append([unit @ image / np.sqrt(p) for unit in v])

@@ -55,9 +55,7 @@ class Simulation(Description):
     backend: str | None = _optional("backend")
 
 
-def check_keys(
-    where: str, given: Mapping[str, Any], allowed: Sequence[str], needed: Sequence[str] = ()
-) -> None:
+def check_keys(where: str, given: Mapping[str, Any], allowed: Sequence[str], needed: Sequence[str] = ()) -> None:
     """Refuse keys that do not exist and name those that are missing."""
     at = f"{where}." if where else ""
     if unknown := [key for key in given if key not in allowed]:
@@ -87,9 +85,7 @@ def _options(kind: Any, given: Any) -> Any:
 
 def _loss_name(loss: str) -> str:
     if not isinstance(loss, str):
-        raise ParameterError(
-            "loss must be a name in a sweep, such as 'square' or 'huber:1', to be kept on file"
-        )
+        raise ParameterError("loss must be a name in a sweep, such as 'square' or 'huber:1', to be kept on file")
     return as_loss(loss).name
 
 
@@ -139,9 +135,7 @@ class Sweep(Description):
     def __attrs_post_init__(self) -> None:
         check_model("model", self.model)
         if self.theory is None and self.simulation is None:
-            raise ParameterError(
-                "nothing to do: give theory (an empty one will do), simulation (with its d), or both"
-            )
+            raise ParameterError("nothing to do: give theory (an empty one will do), simulation (with its d), or both")
         for name, values in self.numbers().items():
             if type(values).__name__ == "DataArray":
                 raise ParameterError(

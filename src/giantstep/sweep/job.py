@@ -75,9 +75,7 @@ def machine(threads: int) -> dict[str, Any]:
     """Where a result was computed: enough to explain its last digits and its time; no names of hosts."""
     import scipy
 
-    blas = {
-        str(library["internal_api"]) for library in thread_pools().info() if library["user_api"] == "blas"
-    }
+    blas = {str(library["internal_api"]) for library in thread_pools().info() if library["user_api"] == "blas"}
     return {
         "platform": platform.platform(),
         "processor": processor(),

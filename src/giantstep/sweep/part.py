@@ -140,9 +140,7 @@ class Part(ABC):
     def _label(self, answers: Answers, attrs: dict[str, Any], trials: list[int] | None = None) -> xr.Dataset:
         """Answers [settings · points, ...] as a Dataset."""
         by_setting = {
-            name: _first_known(values.reshape(*self.shape, *values.shape[1:]))
-            if name in OF_THE_LAYER
-            else values
+            name: _first_known(values.reshape(*self.shape, *values.shape[1:])) if name in OF_THE_LAYER else values
             for name, values in answers.items()
         }
         return self.split.label(by_setting, self.axes, attrs, trials).dataset()

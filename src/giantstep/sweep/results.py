@@ -115,9 +115,7 @@ def find_done(part: Part, store: Store) -> tuple[np.ndarray, np.ndarray]:
 def check_any(collected: Results, path: Path) -> None:
     """Refuse a store that has nothing of the sweep."""
     if collected.theory is None and collected.simulation is None:
-        raise ParameterError(
-            f"{str(path)!r} has nothing of this sweep yet; run it first, or retry what failed"
-        )
+        raise ParameterError(f"{str(path)!r} has nothing of this sweep yet; run it first, or retry what failed")
 
 
 def complete_trials(simulation: xr.Dataset) -> xr.Dataset:

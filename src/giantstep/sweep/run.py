@@ -185,9 +185,7 @@ def _dask(address: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _open_executor(
-    executor: Any, scheduler: str | None, workers: int, threads: int
-) -> Iterator[tuple[Any, int]]:
+def _open_executor(executor: Any, scheduler: str | None, workers: int, threads: int) -> Iterator[tuple[Any, int]]:
     """The executor of the jobs, and how many jobs it has at a time."""
     if scheduler is not None or executor is not None:
         with nullcontext(executor) if scheduler is None else _dask(scheduler) as given:

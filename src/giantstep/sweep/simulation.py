@@ -44,10 +44,7 @@ class SimulationPart(Part):
     def keys(self) -> np.ndarray:
         numbers = [rounded(self.split.settings(name)) for name in (*self.own, *self.sweep.target.numbers())]
         trials = np.reshape(self.trials, (-1, 1, 1)).astype(float)
-        n, lam = (
-            np.rint(self.split.settings("alpha") * self.plan.common.d),
-            rounded(self.split.settings("lam")),
-        )
+        n, lam = (np.rint(self.split.settings("alpha") * self.plan.common.d), rounded(self.split.settings("lam")))
         columns = np.broadcast_arrays(*numbers, trials, n, lam)  # each [trials, layers, readouts]
         return np.stack(columns, axis=-1).reshape(-1, len(columns))
 

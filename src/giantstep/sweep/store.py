@@ -39,14 +39,7 @@ LAYOUT = 3  # 1 and 2 had a table for each kind of fact
 _TABLES = ("run", "job", "failure")
 _BESIDE = ("", ".lock", "-journal", "-wal", "-shm")  # a store, its lock, and what SQLite has beside it
 _FULL = ("SQLITE_FULL", "SQLITE_IOERR")
-_NOT_NOW = (
-    "SQLITE_BUSY",
-    "SQLITE_LOCKED",
-    "SQLITE_CANTOPEN",
-    "SQLITE_READONLY",
-    "SQLITE_PERM",
-    "SQLITE_IOERR",
-)
+_NOT_NOW = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_IOERR")
 
 
 class StoreError(GiantstepError, RuntimeError):
@@ -138,8 +131,7 @@ class Store:
         for name, values in known.items():
             nothing = blank((1, *values.shape[1:]), values.dtype)
             whole = [
-                columns[name] if name in columns else nothing.repeat(len(columns["points"]), axis=0)
-                for columns in jobs
+                columns[name] if name in columns else nothing.repeat(len(columns["points"]), axis=0) for columns in jobs
             ]
             answers[name] = np.concatenate([*whole, nothing])[places]
         return answers
@@ -260,9 +252,7 @@ def _only_writer(path: Path) -> Iterator[None]:
             "(status and export work meanwhile)"
         ) from None
     except OSError as error:
-        raise StoreError(
-            f"{str(path)!r} cannot be written here: {error.strerror}; choose another place"
-        ) from None
+        raise StoreError(f"{str(path)!r} cannot be written here: {error.strerror}; choose another place") from None
     with lock:
         try:
             # Windows keeps what is locked to its holder, and removes it afterwards
@@ -309,9 +299,7 @@ def _read(connection: sqlite3.Connection, table: str) -> Iterator[Row]:
 
 def _checksum(table: str, place: int, facts: bytes, data: bytes) -> int:
     """Of every value of a row, with lengths, so that nothing can move from one to the next."""
-    return zlib.crc32(
-        data, zlib.crc32(facts, zlib.crc32(f"{table} {place} {len(facts)} {len(data)}".encode()))
-    )
+    return zlib.crc32(data, zlib.crc32(facts, zlib.crc32(f"{table} {place} {len(facts)} {len(data)}".encode())))
 
 
 def _now() -> str:

@@ -91,9 +91,7 @@ def _model(given: Any) -> Network | SpikedRF:
     name = str(table.pop("kind", "network" if {"eta", "alpha0", "steps"} & set(given) else "spikedrf"))
     kind = {"network": Network, "spikedrf": SpikedRF}.get(name.lower())
     if kind is None:
-        raise ParameterError(
-            f"model.kind = {name!r} is unknown; use 'network' or 'spikedrf', or leave it out"
-        )
+        raise ParameterError(f"model.kind = {name!r} is unknown; use 'network' or 'spikedrf', or leave it out")
     if kind is SpikedRF and not {"r", "gamma"} & set(given):
         raise ParameterError(
             "model has neither eta and alpha0, which make a network, nor r and gamma, which make spiked features"
@@ -117,9 +115,7 @@ def _target(given: Any, folder: Path) -> Target:
     if (law := given.get("inputs")) is None:
         return _made(Target, "target", given)
     if not isinstance(law, dict):
-        raise ParameterError(
-            f"target.inputs = {law!r} is not a table, such as {{ power_law = 0.3, d = 500 }}"
-        )
+        raise ParameterError(f"target.inputs = {law!r} is not a table, such as {{ power_law = 0.3, d = 500 }}")
     check_keys("target.inputs", law, INPUTS)
     if isinstance(law.get("power_law"), list):
         law = {**law, "power_law": _grid("target.inputs.power_law", law["power_law"])}
@@ -131,9 +127,7 @@ def _made(kind: type, where: str, table: dict[str, Any], **ready: Any) -> Any:
     """A description from a table, whose numbers may be lists and ranges, and from arguments that are ready."""
     check_keys(where, table | ready, *fields_of(kind))
     numbers = {key for key in table if PARAMETERS[key].kind not in ("text", "flag")}
-    values = {
-        key: _grid(f"{where}.{key}", value) if key in numbers else value for key, value in table.items()
-    }
+    values = {key: _grid(f"{where}.{key}", value) if key in numbers else value for key, value in table.items()}
     return kind(**values, **ready)
 
 

@@ -79,13 +79,7 @@ def stacked(laws: Sequence[BatchLaw], count: int) -> BatchLaw:
 
 
 def batch_law(
-    neurons: Neurons,
-    target: Target,
-    layer: FirstLayer,
-    noise: np.ndarray,
-    loss: Loss,
-    points: int,
-    shift: float = 0.0,
+    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int, shift: float = 0.0
 ) -> tuple[list[BatchLaw], float]:
     """The batch of a step on three nested rules, finest first, and the error of the averages at its nodes.
 
@@ -101,9 +95,7 @@ def batch_law(
     labels = [_first_labels(labels_of(target), float(x), points, bends) for x in levels]
     laws: list[BatchLaw] = []
     for rule in zip(*labels, strict=True):
-        y, weights = (
-            rule[0] if len(levels) == 1 else (padded(parts)[level, 0] for parts in zip(*rule, strict=True))
-        )
+        y, weights = rule[0] if len(levels) == 1 else (padded(parts)[level, 0] for parts in zip(*rule, strict=True))
         laws.append(BatchLaw(_residual(loss, y, output), weights, moments))
     return laws, error
 
@@ -115,8 +107,7 @@ def idle_batch(neurons: Neurons, directions: int, points: int) -> list[BatchLaw]
     e, weights = line_rule(points)
     rows = np.concatenate([[1.0], np.zeros(directions), np.eye(directions)[np.triu_indices(directions)]])
     return [
-        BatchLaw(e[None, nested(s)], rows[None, :, None] * w, finite)
-        for s, w in zip(STRIDES, weights, strict=True)
+        BatchLaw(e[None, nested(s)], rows[None, :, None] * w, finite) for s, w in zip(STRIDES, weights, strict=True)
     ]
 
 
@@ -129,13 +120,7 @@ def _first_labels(
 
 
 def _after(
-    neurons: Neurons,
-    target: Target,
-    layer: FirstLayer,
-    noise: np.ndarray,
-    loss: Loss,
-    points: int,
-    shift: float,
+    neurons: Neurons, target: Target, layer: FirstLayer, noise: np.ndarray, loss: Loss, points: int, shift: float
 ) -> tuple[list[BatchLaw], float]:
     frame = layer.frame()
     gamma, labels = frame.gamma[:, 0], labels_of(target)
@@ -170,9 +155,7 @@ def _after(
     return laws, error
 
 
-def _turns(
-    neurons: Neurons, layer: FirstLayer, loss: Loss, turning_values: np.ndarray, reach: float
-) -> np.ndarray:
+def _turns(neurons: Neurons, layer: FirstLayer, loss: Loss, turning_values: np.ndarray, reach: float) -> np.ndarray:
     """κ [U, cuts] at which a bend of the loss, f(κ) + bend, passes a label at which labels turn.
 
     Averages given κ have a root there. Without cuts the second step of a kinked loss is right to 1e-4 only.

@@ -86,7 +86,5 @@ def choose_bulk(named: str | BulkLaw | None, model: Any, problem: Problem) -> Bu
             "bulk = 'orthogonal' is a special SpikedRF or TwoSpikes, W = Π⊥; a Network's rows are not orthogonal"
         )
     if law is ORTHOGONAL and (np.any(np.asarray(model.beta) != 1.0) or np.any(problem.c != 1.0)):
-        raise ParameterError(
-            "bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions: beta = 1 and c = 1"
-        )
+        raise ParameterError("bulk = 'orthogonal' is W = Π⊥, with as many unit rows as dimensions: beta = 1 and c = 1")
     return law

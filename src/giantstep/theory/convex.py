@@ -50,9 +50,7 @@ class Convex(Solver):
         if thorough:  # the last few steps may not show where the map is close to the identity
             found.away[found.evaluations > _LABOURED] = np.inf
         newton(search, found, _NEWTON_STEPS)
-        if (
-            thorough
-        ):  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
+        if thorough:  # a residual of 1e-9 is to be an error of 1e-6 at most, however slowly the residual changes
             distance = np.maximum(found.away, problem.unbalanced(found.x))
             found.residual = np.maximum(found.residual, _SOFT * distance)
         return _fit(problem, found)

@@ -76,9 +76,7 @@ def _at_rest(activation: Function, bias: float) -> tuple[np.ndarray, float]:
         last, previous = (np.abs(a - b) / sizes for a, b in pairwise((fine, middle, coarse)))
         error = float(extrapolated_error(last, previous).max())
         if error <= _TOLERANCE or 2 * n > _LAST:
-            if (
-                activation.parity == "odd" and bias == 0.0
-            ):  # σ' is even: what is odd in h vanishes, without rounding
+            if activation.parity == "odd" and bias == 0.0:  # σ' is even: what is odd in h vanishes, without rounding
                 fine[[DerivativeMoments._fields.index(name) for name in _ODD]] = 0.0
             return fine, error
         n *= 2
@@ -101,16 +99,12 @@ def shifted(activation: Function, shift: np.ndarray, c: np.ndarray) -> tuple[Der
     """The averages at shifts [U, K, N], with variances c [U, K], and their error over the size of σ and σ'."""
     scale = np.sqrt(c)
     reach = _reach(activation, round_up(float(scale.max())), 0.0)
-    rules = [
-        resolution(f, shift, scale, reach, _INNER_TOLERANCE) for f in (activation, activation.derivative)
-    ]
+    rules = [resolution(f, shift, scale, reach, _INNER_TOLERANCE) for f in (activation, activation.derivative)]
     n, error = max(n for n, _ in rules), max(error for _, error in rules)
 
     def averages(at: np.ndarray, variance: np.ndarray) -> np.ndarray:
         parts = cache_parts(len(at), n)
-        return np.concatenate(
-            [_averages(activation, at[p], variance[p], n, reach, 1) for p in parts], axis=-1
-        )
+        return np.concatenate([_averages(activation, at[p], variance[p], n, reach, 1) for p in parts], axis=-1)
 
     return DerivativeMoments(*tabulated(averages, shift, c)), error
 

@@ -25,14 +25,7 @@ from .doubts import add_doubts
 from .equations.averages import Averages
 from .equations.limits import Limits
 from .equations.order_parameters import Solution
-from .equations.thin_layers import (
-    Profile,
-    WrongSigns,
-    bends,
-    count_wrong_signs,
-    profile_of,
-    wrong_signs_on_rules,
-)
+from .equations.thin_layers import Profile, WrongSigns, bends, count_wrong_signs, profile_of, wrong_signs_on_rules
 from .features import STEEPEST, folded, steepness
 from .labels import BinaryLaw
 from .problem import COARSEST, Problem
@@ -146,9 +139,7 @@ def _solve(task: Task, tolerance: float) -> Answers:
     return attempt.answers
 
 
-def _refinements(
-    task: Task, attempt: _Attempt, tolerance: float
-) -> Iterator[tuple[np.ndarray, np.ndarray, Task]]:
+def _refinements(task: Task, attempt: _Attempt, tolerance: float) -> Iterator[tuple[np.ndarray, np.ndarray, Task]]:
     """Smaller tasks with finer rules that hold all unresolved points, and where they lie in this one."""
     unresolved = ~(attempt.in_kappa + attempt.in_bulk <= tolerance) & ~attempt.final
     if not unresolved.any():
@@ -160,10 +151,7 @@ def _refinements(
             u, a = at[:1], at[1:]
             first = Task(task.problem, task.solver, layers[u], readouts[a], _LAYERS_POINTS)
             finer = replace(
-                first,
-                reach_factor=task.reach_factor,
-                start=task.solver.restart(solution, u, a),
-                kappa_cuts=cuts[u, a],
+                first, reach_factor=task.reach_factor, start=task.solver.restart(solution, u, a), kappa_cuts=cuts[u, a]
             )
             yield u, a, finer
     elif 2 * task.points <= task.finest:
@@ -184,9 +172,7 @@ def _refinements(
                     points=(1 + in_kappa) * task.points,
                     refinement=task.refinement + in_bulk,
                     bulks=attempt.bulks if len(u) == len(layers) and not in_bulk else None,
-                    reach_factor=min(_FARTHEST, task.reach_factor * 4.0 / 3.0)
-                    if cut_off
-                    else task.reach_factor,
+                    reach_factor=min(_FARTHEST, task.reach_factor * 4.0 / 3.0) if cut_off else task.reach_factor,
                     start=task.solver.restart(solution, u, a),
                 ),
             )

@@ -87,7 +87,7 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
     if (reached := float(problem.first_layers.error.max(initial=0.0))) > ACCEPTED_ERROR:
         warn(
             f"the integrals behind this spike and these row norms were not resolved: their relative error is about"
-            f" {reached:.1e}; name the breakpoints of a function of your own, Function(f, derivative, breakpoints=...)",
+            f" {reached:.1e}; name the breakpoints of a function of your own, Function(f, derivative, breakpoints=...)"
         )
     if layer.spikes.max() > 1:
         raise NotCovered(
@@ -98,9 +98,7 @@ def spiked_features(net: Network, target: Target) -> tuple[SpikedRF, float]:
     off = float((np.abs(layer.on_target[..., 1:]) / np.maximum(size, TINY)).max(initial=0.0))
     frame = layer.frame()
     if net.readout.uniform:
-        r, gamma, c = (
-            grid.labelled(values) for values in (frame.b[:, 0, 0], frame.gamma[:, 0], layer.c[:, 0])
-        )
+        r, gamma, c = (grid.labelled(values) for values in (frame.b[:, 0, 0], frame.gamma[:, 0], layer.c[:, 0]))
         return SpikedRF(net.activation, r=r, gamma=gamma, c=c, beta=net.beta), off
     grid.check_single("networks with letters have their spiked features one by one")
     # biases change the slope that each letter's spike goes through: carry that in the letters' values

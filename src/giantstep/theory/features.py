@@ -106,9 +106,7 @@ def _by_tables(f: Function, argument: np.ndarray, c: np.ndarray, reach: float) -
     return moments_at(f, argument, np.sqrt(c), nodes, reach), error
 
 
-def features_at(
-    activation: Function, b: np.ndarray, c: np.ndarray, biases: np.ndarray, kappa: np.ndarray
-) -> Features:
+def features_at(activation: Function, b: np.ndarray, c: np.ndarray, biases: np.ndarray, kappa: np.ndarray) -> Features:
     """Coefficients of U first layers with one spike b [U, K] at κ [U, N] of one's own; nodes of weight one."""
     reach = tail_reach(activation, round_up(float(np.sqrt(c + b**2).max())))
     argument = b[..., None] * kappa[:, None] + biases[:, None]

@@ -203,13 +203,9 @@ def _(model: Network, target: Target, merging: Merging, values: dict[str, np.nda
             f"bias_scale = {model.bias_scale:g}: biases of that size are covered for isotropic inputs; simulate such a"
             " network, give biases of order one in its Letters, or a target without inputs="
         )
-    neurons = Neurons(
-        model.activation, merging.letters, spread=model.norm_variance, bias_spread=model.bias_scale**2
-    )
+    neurons = Neurons(model.activation, merging.letters, spread=model.norm_variance, bias_spread=model.bias_scale**2)
     shared = (values["beta"], values["noise"])
-    steps = tuple(
-        make_step(eta, alpha0, *shared, as_loss(loss)) for eta, alpha0, loss in model.stages(values)
-    )
+    steps = tuple(make_step(eta, alpha0, *shared, as_loss(loss)) for eta, alpha0, loss in model.stages(values))
     return train(neurons, target, steps, InputSpectrum.of(target, values))
 
 
@@ -219,9 +215,7 @@ def _(model: SpikedRF, target: Target, merging: Merging, values: dict[str, np.nd
     c = values["c"][:, None] * np.ones(len(letters.values))
     c = c if letters.c is None else np.broadcast_to(np.asarray(letters.c), c.shape)
     b = values["r"][:, None] * np.asarray(letters.values)
-    theta = values["gamma"][:, None, None] * np.eye(
-        target.directions, 1
-    )  # along the target's first direction
+    theta = values["gamma"][:, None, None] * np.eye(target.directions, 1)  # along the target's first direction
     return given_layers(Neurons(model.activation, letters), target, given(b[..., None], theta, c))
 
 

@@ -48,9 +48,7 @@ class InputSpectrum:
         _, first, place = np.unique(omega, return_index=True, return_inverse=True)
         order = np.argsort(first)  # as they were given
         onto = (place == order[:, None]).astype(float)
-        return InputSpectrum(
-            omega[first[order]][None], (onto @ mu)[None], np.einsum("ij,jkl->ikl", onto, tau)[None]
-        )
+        return InputSpectrum(omega[first[order]][None], (onto @ mu)[None], np.einsum("ij,jkl->ikl", onto, tau)[None])
 
     @property
     def count(self) -> int:

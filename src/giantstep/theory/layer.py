@@ -38,9 +38,7 @@ class Frame:
     b: np.ndarray  # [U, K, S]
     gamma: np.ndarray  # [U, k]; zero beyond the S-th
     turn: np.ndarray  # [U, k, k]
-    back: (
-        np.ndarray
-    )  # [U, S, S]: the d̂_j are these combinations of the directions that the spikes were given along
+    back: np.ndarray  # [U, S, S]: the d̂_j are these combinations of the directions that the spikes were given along
     dual: np.ndarray | None = None  # [U, S, K]: d̂_j = Σ_s dual_js S_s, for spikes that steps have made
 
     @property
@@ -88,9 +86,7 @@ class FirstLayer:
     c: np.ndarray  # [U, K]
     gram: np.ndarray  # Σ, [U, K, K]
     on_target: np.ndarray  # Γ, [U, K, k]
-    facing: (
-        np.ndarray
-    )  # [U, K], ±1: which way along its spike a group counts as positive; 0 before it has one
+    facing: np.ndarray  # [U, K], ±1: which way along its spike a group counts as positive; 0 before it has one
     stated: Frame | None = None  # where directions were given, which count even where no spike is on them
     profile: Profile | None = None  # the layer as functions over the inputs' spectrum, where steps make it
 
@@ -101,11 +97,7 @@ class FirstLayer:
 
     @property
     def spectrum(self) -> InputSpectrum:
-        return (
-            InputSpectrum.isotropic(self.on_target.shape[-1])
-            if self.profile is None
-            else self.profile.spectrum
-        )
+        return InputSpectrum.isotropic(self.on_target.shape[-1]) if self.profile is None else self.profile.spectrum
 
     @property
     def row_covariance(self) -> np.ndarray:
@@ -158,9 +150,7 @@ class FirstLayer:
         """The leading eigenvectors of Σ."""
         values, vectors = np.linalg.eigh(self.gram)
         values, vectors = values[:, ::-1][:, :spikes], vectors[:, :, ::-1][:, :, :spikes]
-        last = int(
-            np.flatnonzero(np.any(self.gram != 0.0, axis=(0, 1)))[-1]
-        )  # its components count as positive
+        last = int(np.flatnonzero(np.any(self.gram != 0.0, axis=(0, 1)))[-1])  # its components count as positive
         vectors = vectors * np.where(vectors[:, [last]] < 0.0, -1.0, 1.0)
         dual = np.swapaxes(vectors / np.sqrt(values)[:, None], -1, -2)
         return vectors * np.sqrt(values)[:, None], np.swapaxes(dual @ self.on_target, -1, -2), dual
@@ -171,9 +161,7 @@ class FirstLayer:
             return self  # with the frame that it may know
         stated = None if self.stated is None else self.stated.at(chunk)
         profile = None if self.profile is None else self.profile.at(chunk)
-        return FirstLayer(
-            self.c[chunk], self.gram[chunk], self.on_target[chunk], self.facing[chunk], stated, profile
-        )
+        return FirstLayer(self.c[chunk], self.gram[chunk], self.on_target[chunk], self.facing[chunk], stated, profile)
 
     def replaced(self, chunk: np.ndarray, new: FirstLayer) -> FirstLayer:
         """With others in place of some."""

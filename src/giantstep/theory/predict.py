@@ -250,9 +250,7 @@ def _of_the_layer(model: Model, problem: Problem, axes: Dimensions) -> dict[str,
     values = np.asarray(problem.merging.letters.values)
     longest = int(np.abs(values).argmax())
     spikes = [by_letter(layer, values) for layer in layers.path[1:]]
-    r, gamma, c = (
-        np.concatenate([part[:, None] for part in parts], axis=1) for parts in zip(*spikes, strict=True)
-    )
+    r, gamma, c = (np.concatenate([part[:, None] for part in parts], axis=1) for parts in zip(*spikes, strict=True))
     c = c[:, :, group] if axes.several else c[:, :, group] @ np.asarray(letters.weights)
     r = r[:, :, group] if axes.of("r")[-1:] == (model.group,) else r[:, :, longest]
     gamma = gamma[:, :, group] if model.group in axes.of("gamma") else gamma[:, :, longest]

@@ -91,9 +91,7 @@ class Problem:
         """Array elements in flight per grid point."""
         K, layers = len(self.weights), self.first_layers
         rows = K * (1 + 2 * len(layers.steps))
-        inverses = (
-            layers.layer.spectrum.count - 1
-        ) * rows**2  # one for each further eigenvalue of the inputs
+        inverses = (layers.layer.spectrum.count - 1) * rows**2  # one for each further eigenvalue of the inputs
         if not self.law.trained or self._interpolates(self.alpha.shape[1]):
             return POINTS + inverses  # a rule in κ has about as many nodes
         return POINTS * (K * (1 if self.activation.parity == "odd" else 2)) ** 2 + inverses
@@ -167,9 +165,7 @@ class Problem:
             for i in range(0, len(members), size):
                 yield Block(chunk[members[i : i + size]], first, width)
 
-    def table(
-        self, chunk: np.ndarray, points: int, farther: float = 1.0, layers: np.ndarray | None = None
-    ) -> Table:
+    def table(self, chunk: np.ndarray, points: int, farther: float = 1.0, layers: np.ndarray | None = None) -> Table:
         """Features and label of some first layers, on rules of that many κ intervals."""
         own = (self.frame(chunk), self.c[chunk], self.biases)
         return Table(self.activation, self.labels, *own, points, farther, layers)
@@ -215,9 +211,7 @@ def model_grid(model: Model, target: Target, **more: object) -> Grid:
     return LayerGrid.grid_of(model, target, **more)
 
 
-def pose(
-    model: Model, target: Target, grid: Grid, bulk: str | BulkLaw | None = None, loss: Loss = square
-) -> Problem:
+def pose(model: Model, target: Target, grid: Grid, bulk: str | BulkLaw | None = None, loss: Loss = square) -> Problem:
     """The problem on a grid, with the named law of rows or the best one that the model has."""
     merging = merge(model.readout, odd=model.activation.parity == "odd")
     split = LayerGrid(grid, model.shaping)

@@ -146,10 +146,7 @@ def _coarsened(
         samples = sample(f, a[rows], scale[rows][:, None, None], n, reach)
         every = slice(None)
         parts.append(
-            [
-                samples.moments(stride, (every, every, take))
-                for stride, take in zip(STRIDES, takes, strict=True)
-            ]
+            [samples.moments(stride, (every, every, take)) for stride, take in zip(STRIDES, takes, strict=True)]
         )
     return [Moments(*map(np.concatenate, zip(*rule, strict=True))) for rule in zip(*parts, strict=True)]
 

@@ -117,9 +117,7 @@ def _fit(responses: Responses, rule: Discretisation, thorough: bool) -> Solution
         start=V,
         responses=responses,
         tail=averages.tail(left_over) if thorough else nothing,
-        rare=averages.due_to_rare(R, readout.alpha_over_beta * left_over, response.moved)
-        if thorough
-        else nothing,
+        rare=averages.due_to_rare(R, readout.alpha_over_beta * left_over, response.moved) if thorough else nothing,
     )
 
 
@@ -190,9 +188,7 @@ def _along_signals(averages: Averages, t1: np.ndarray) -> np.ndarray:
     return (t1[:, :, None] * averages.mu1[:, None]).reshape(len(averages.mu1), -1, t1.shape[-1])
 
 
-def _means(
-    responses: Responses, rule: Discretisation, spread: np.ndarray | None, driving: np.ndarray
-) -> Means:
+def _means(responses: Responses, rule: Discretisation, spread: np.ndarray | None, driving: np.ndarray) -> Means:
     """The means under the square loss's score (T - M)/(1 + V), which is linear in them."""
     averages, bulk, readout, gain = rule.averages, rule.bulk, rule.readout, responses.gain
     ratio, K, F = readout.alpha_over_beta, len(bulk.weights), averages.means.shape[1]

@@ -107,9 +107,7 @@ class StateEvolution:
         new = self.coordinates.vector(self._answer(state, fields, scores))
         return np.where(active.reshape(self.shape)[..., None], new, x).reshape(active.size, -1)
 
-    def _answer(
-        self, state: OrderParameters, fields: tuple[np.ndarray, ...], scores: Scores
-    ) -> OrderParameters:
+    def _answer(self, state: OrderParameters, fields: tuple[np.ndarray, ...], scores: Scores) -> OrderParameters:
         """The bulk's answer to the averaged scores."""
         averages, readout, bulk, pack = self.averages, self.readout, self.bulk, self.pack
         ratio, K = readout.alpha_over_beta, pack.groups

@@ -60,9 +60,7 @@ def make_step(eta: np.ndarray, alpha0: np.ndarray, beta: np.ndarray, noise: np.n
     return Step(np.where(taken, eta / beta, 0.0), share, noise, loss)
 
 
-def take_step(
-    neurons: Neurons, target: Target, layer: FirstLayer, step: Step
-) -> tuple[FirstLayer, np.ndarray]:
+def take_step(neurons: Neurons, target: Target, layer: FirstLayer, step: Step) -> tuple[FirstLayer, np.ndarray]:
     """The first layers after a step, and the error [U] of the integrals that this took, over their own size.
 
     All of them either have no spikes yet or as many directions of spikes.
@@ -83,10 +81,7 @@ def take_step(
         averages = (_averages(law, layer.c[left], extra[left]) for law in laws)
         on_all_rules = np.tile(left, len(laws))  # one after the other, as first layers of their own
         rules = _after(
-            neurons,
-            layer.at(on_all_rules),
-            step.at(on_all_rules),
-            *map(np.concatenate, zip(*averages, strict=True)),
+            neurons, layer.at(on_all_rules), step.at(on_all_rules), *map(np.concatenate, zip(*averages, strict=True))
         )
         after = after.replaced(left, rules.at(indices(len(left))))
         return np.maximum(_distance(rules, len(laws)), error)

@@ -82,9 +82,7 @@ class StepCovariance:
             + 2.0 * k**3 * a**2 * E(e * (e * turn * (2.0 * n22 + c2) + 3.0 * turn**2 * s.b3 + e**2 * n31)),
             2.0 * K4 * c**2
             + k**4 * a**3 * E(e**4 * (s.n4 - s.n2**2 - s.n21**2 / c))
-            + k**4
-            * a**3
-            * E(e * turn * (e * turn * (4.0 * n22 + 2.0 * c2) + 4.0 * turn**2 * s.b3 + 4.0 * e**2 * n31)),
+            + k**4 * a**3 * E(e * turn * (e * turn * (4.0 * n22 + 2.0 * c2) + 4.0 * turn**2 * s.b3 + 4.0 * e**2 * n31)),
         ]
         quadratic = np.concatenate([both[i] for i in (0, 1, 1, 2)], axis=-1).reshape(*self.k.shape, 2, 2)
         kept, fresh = varpi**2 * before.row_covariance, (K2 * c + k**2 * a * square) * omega
@@ -104,9 +102,7 @@ class StepCovariance:
         (U, K, B, J), omega = self.psi.shape, self.spectrum.omega
         first = _first_norm(omega[:, None], (U, K))
         if B < J:
-            return np.concatenate([first, self.psi1], axis=2), np.broadcast_to(
-                np.eye(B, B + 1, 1), (U, K, B, B + 1)
-            )
+            return np.concatenate([first, self.psi1], axis=2), np.broadcast_to(np.eye(B, B + 1, 1), (U, K, B, B + 1))
         top = np.broadcast_to(omega.argmax(axis=-1), U)
         others = np.argsort(indices(J) == top[:, None], axis=-1, kind="stable")[:, : J - 1]  # [U, J - 1]
         units = np.broadcast_to(np.eye(J)[others][:, None], (U, K, J - 1, J))
@@ -275,11 +271,7 @@ def columns_of(neurons: Neurons, frame: Frame, steps: list[StepCovariance]) -> C
             inside[:, one.places["fg"][0], a, feed] = one.k
             couple(norms, before, one.earlier[1])
             couple(norms, before[:1], one.gain)
-            couple(
-                before,
-                place["a", t - 1],
-                np.broadcast_to(np.eye(len(before)), (U, K, len(before), len(before))),
-            )
+            couple(before, place["a", t - 1], np.broadcast_to(np.eye(len(before)), (U, K, len(before), len(before))))
     if steps[0].norms_fluctuate:
         couple(place["a", 0], place["a", 0], steps[0].drawn_norms)
     return Columns.on_spectrum(basis, target, functions, len(directions) * K, made_of, constant, modes, shown)

@@ -47,14 +47,10 @@ class Packing:
         self.pairs = len(self.rows)
         self.size = self.pairs + groups
         # where the diagonal entries of the matrix stand, followed by the vector's
-        self.diagonal = np.concatenate(
-            [np.flatnonzero(self.rows == self.cols), self.pairs + np.arange(groups)]
-        )
+        self.diagonal = np.concatenate([np.flatnonzero(self.rows == self.cols), self.pairs + np.arange(groups)])
         # for each entry, where those of its row and of its column on the diagonal stand
         own = groups + np.arange(groups)
-        self._of_row, self._of_col = (
-            self.diagonal[np.concatenate([at, own])] for at in (self.rows, self.cols)
-        )
+        self._of_row, self._of_col = (self.diagonal[np.concatenate([at, own])] for at in (self.rows, self.cols))
         # how often an entry stands in the full matrix: off-diagonal pairs twice
         self.counts = np.concatenate([np.where(self.rows == self.cols, 1.0, 2.0), np.ones(groups)])
         # one symmetric unit perturbation per pair

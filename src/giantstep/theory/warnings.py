@@ -63,12 +63,7 @@ def remark(found: NamedArrays, doubts: dict[str, np.ndarray]) -> None:
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log(error / doubts["sized_error"]))
     widest = np.maximum(doubts["spread"], doubts["share"])
-    sizes = {
-        LIMIT_ALONE: far,
-        RARELY_SEEN: doubts["rare"],
-        SCATTERED: doubts["scatter"],
-        SQUARED: doubts["squares"],
-    }
+    sizes = {LIMIT_ALONE: far, RARELY_SEEN: doubts["rare"], SCATTERED: doubts["scatter"], SQUARED: doubts["squares"]}
     points = {doubt: (code == doubt, size) for doubt, size in sizes.items()}
     # of wide rows also where the code says something worse
     points[FEW_EIGENVALUES] = (widest > WIDE) & ~np.isin(code, (UNSOLVED, IMPRECISE)), widest
@@ -89,17 +84,13 @@ def check_converged(found: NamedArrays, throw: bool) -> None:
     if not failed.any():
         return
     first = tuple(map(int, np.argwhere(failed)[0]))
-    status, residual, error = (
-        found[name].values[first] for name in ("status", "residual", "quadrature_error")
-    )
+    status, residual, error = (found[name].values[first] for name in ("status", "residual", "quadrature_error"))
     message = (
         f"{failed.sum()} of {failed.size} points failed; the first at {_where(found, first)}:"
         f" {status} (residual {residual:.1e}, quadrature error {error:.1e})"
     )
     if throw:
-        raise ConvergenceError(
-            message + "; the partial result is in this exception's .partial", found.dataset()
-        )
+        raise ConvergenceError(message + "; the partial result is in this exception's .partial", found.dataset())
     warn(message)
 
 

@@ -30,10 +30,7 @@ _TOLERANCE = 1e-3  # relative error of the test error from which on a point is m
 @checked_arguments()
 @with_bar("solving")
 def bayes(
-    target: Target | FunctionLike,
-    *,
-    alpha: Parameter,
-    progress: Callable[[float], None] | None = None,
+    target: Target | FunctionLike, *, alpha: Parameter, progress: Callable[[float], None] | None = None
 ) -> xr.Dataset:
     r"""The smallest test error that any method can reach with n = αd samples, and what message passing reaches.
 
@@ -82,9 +79,7 @@ def bayes(
         and target.function.has_spec
         and not np.ptp(np.asarray(target.function(np.linspace(-9.0, 9.0, 100))))
     ):
-        raise ParameterError(
-            f"target = {target.function.name!r} is constant: there is nothing to learn", "target"
-        )
+        raise ParameterError(f"target = {target.function.name!r} is constant: there is nothing to learn", "target")
     grid = Grid({"alpha": alpha, "noise": target.noise})
     samples, noises = (grid.over(name, grid.dims).reshape(-1) for name in ("alpha", "noise"))
     levels, which = np.unique(noises, return_inverse=True)

@@ -18,17 +18,7 @@ from ...functions import Function
 from ...gaussian import density, even_pieces, least_intervals, quarterable, sample, tail_reach
 from ...gaussian.cuts import panels
 from ...theory.labels import BinaryLaw, binary_law
-from .rules import (
-    REACH,
-    ROUNDING,
-    cavity_rule,
-    changes,
-    divided,
-    information,
-    slope_of,
-    split,
-    zeros,
-)
+from .rules import REACH, ROUNDING, cavity_rule, changes, divided, information, slope_of, split, zeros
 
 if TYPE_CHECKING:
     from ...model.target import Target
@@ -85,9 +75,7 @@ class Levels:
         at = np.flatnonzero(np.diff(excess > 0.0))  # the likelier sign changes between these and the next
         slope = (excess[at + 1] - excess[at]) / (omega[at + 1] - omega[at])
         turns = omega[at] - excess[at] / slope
-        turns = (
-            turns - np.subtract(*self.chances(turns, s)[0]) / slope
-        )  # more exact: 1e-5, and the error is flat
+        turns = turns - np.subtract(*self.chances(turns, s)[0]) / slope  # more exact: 1e-5, and the error is flat
         omega, w = cavity_rule(s, [*self.cuts, *turns])
         return float(self.chances(omega, s)[0].min(axis=0) @ w)
 

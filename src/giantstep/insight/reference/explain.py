@@ -102,15 +102,10 @@ def explain(
         lowest = bounds(ideal, target, bulk=bulk).lower
     lowest, clean = (part.drop_vars("alpha0", errors="ignore") for part in (lowest, clean))
     if "budget" in whole.dims:
-        raise ParameterError(
-            "alpha or lam has the dimension 'budget', as one of the answers; rename it", "alpha"
-        )
+        raise ParameterError("alpha or lam has the dimension 'budget', as one of the answers; rename it", "alpha")
     budget = total_samples(whole)
     dims, added = whole.test_error.dims, (lowest, clean - lowest, whole.test_error - clean)
-    parts = {
-        name: (part + 0.0 * whole.test_error).transpose(*dims)
-        for name, part in zip(PARTS, added, strict=True)
-    }
+    parts = {name: (part + 0.0 * whole.test_error).transpose(*dims) for name, part in zip(PARTS, added, strict=True)}
     answer = whole[["test_error"]].assign(parts | {"budget": budget} | reference_errors(target, budget))
     gamma = np.nan * answer.test_error
     if target.directions == 1 and "letter" not in whole.gamma.dims:
@@ -138,9 +133,7 @@ def total_samples(answer: xr.Dataset | xr.DataArray) -> xr.DataArray:
     return sum(batches, answer["alpha"])  # type: ignore[return-value]
 
 
-def reference_errors(
-    target: Target, samples: xr.DataArray, error: str = "test_error"
-) -> dict[str, xr.DataArray]:
+def reference_errors(target: Target, samples: xr.DataArray, error: str = "test_error") -> dict[str, xr.DataArray]:
     """`bayes_error` (of message passing) and `ridge_error` on as many samples; NaN where they are not known.
 
     Message passing on several directions takes too long to stand beside every answer: ask `bayes`.
@@ -175,9 +168,7 @@ def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
         f"much less is possible: message passing reaches {bayes_error:.3g} with as many samples": much_less,
         "the network is better than ridge regression with as many samples": good,
         f"and {times:.2g} times the error of message passing": good and 0.0 < times < np.inf,
-        "ridge and bayes have no answer for this target to compare with": np.isinf(
-            min(ridge_error, bayes_error)
-        ),
+        "ridge and bayes have no answer for this target to compare with": np.isinf(min(ridge_error, bayes_error)),
     }
     return "; ".join(sentence for sentence, holds in sentences.items() if holds)
 

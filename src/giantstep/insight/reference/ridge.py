@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 @checked_arguments(kernel=lambda name, value: as_function(value))
 @with_bar("solving")
 def ridge(
-    target: Target | FunctionLike,
-    *,
-    alpha: Parameter,
-    lam: Parameter | None = None,
-    kernel: FunctionLike | None = None,
+    target: Target | FunctionLike, *, alpha: Parameter, lam: Parameter | None = None, kernel: FunctionLike | None = None
 ) -> xr.Dataset:
     r"""The test error of ridge regression with n = αd samples, with the best penalty or a given one.
 
@@ -84,9 +80,7 @@ def ridge(
         missed = law.clean.up_below(-b / size, zero, one, m / size)
         wrong = 2.0 * missed + ndtr(b / size) - law.clean.chance(zero, one)[0]
         variables["test_error_01"] = (grid.dims, wrong)
-    attrs = provenance(
-        "ridge", None, target, **({} if kernel is None else {"kernel": as_function(kernel).name})
-    )
+    attrs = provenance("ridge", None, target, **({} if kernel is None else {"kernel": as_function(kernel).name}))
     return grid.dataset(variables, attrs)
 
 
@@ -105,9 +99,7 @@ def _kernel(kernel: FunctionLike | None) -> tuple[float, float, float]:
     return start, slope, max(floor, 0.0)
 
 
-def _readout(
-    h: float, rest: np.ndarray, alpha: np.ndarray, penalty: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _readout(h: float, rest: np.ndarray, alpha: np.ndarray, penalty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """w·θ/d and |w|²/d of labels with E[zY] = h, and with `rest` of their variance besides."""
     with np.errstate(divide="ignore", invalid="ignore"):
         r = 2.0 / (penalty + alpha + 1.0 + np.sqrt((penalty + alpha - 1.0) ** 2 + 4.0 * penalty))
@@ -134,9 +126,7 @@ def _best_penalty(h: float, c: float, rest: np.ndarray, alpha: np.ndarray) -> np
     return (1.0 - r) * (1.0 / r - alpha)
 
 
-def _label_moments(
-    target: Target,
-) -> tuple[tuple[float, np.ndarray, float], tuple[float, np.ndarray, float]]:
+def _label_moments(target: Target) -> tuple[tuple[float, np.ndarray, float], tuple[float, np.ndarray, float]]:
     """E Y, E[zY] [k] and E Y² of the labels, noise apart, and of the noiseless target."""
     law = labels_of(target)
     if isinstance(law, SeveralDirections):

@@ -40,11 +40,7 @@ class SeveralOverlaps:
     """State evolution of one target with noise."""
 
     def __init__(self, target: Target):
-        self.function, self.k, self.noise = (
-            target.function,
-            target.directions,
-            float(np.asarray(target.noise)),
-        )
+        self.function, self.k, self.noise = (target.function, target.directions, float(np.asarray(target.noise)))
         revealed, self.variance = self.evaluate(np.zeros((self.k, self.k)))
         at_once = np.trace(revealed) > _TOLERANCE
         self.thresholds = {"alpha_weak": 0.0 if at_once else self._weak_recovery()}

@@ -110,10 +110,7 @@ class StateEvolution:
         samples = np.concatenate([[0.0], self.samples, [np.inf]])
         row, cell = np.nonzero((samples[:-1] < alpha[:, None]) & (alpha[:, None] <= samples[1:]))
         roots = zeros(
-            lambda x, alpha: np.minimum(self.samples_at(x), _LARGEST**2) / alpha - 1.0,
-            s[cell + 1],
-            s[cell],
-            alpha[row],
+            lambda x, alpha: np.minimum(self.samples_at(x), _LARGEST**2) / alpha - 1.0, s[cell + 1], s[cell], alpha[row]
         )
         roots = np.where(s[cell] == s[cell + 1], s[cell], roots)
         first, end = (np.searchsorted(row, np.arange(len(alpha)), side=side) for side in ("left", "right"))

@@ -70,9 +70,7 @@ class SpectralEquations:
         slopes = -symmetric((gain * gain) @ self._pairs, self.pack.size) * self.pack.counts
         if len(poles.point):
             phi, in_D = (np.moveaxis(values[:, poles.nodes], 0, 1) for values in (self.phi, self._in_D))
-            added = differentiated(
-                lambda V: poles.errors(1.0 + (V[:, None] @ in_D)[:, 0], phi), V[poles.point]
-            )
+            added = differentiated(lambda V: poles.errors(1.0 + (V[:, None] @ in_D)[:, 0], phi), V[poles.point])
             hats, slopes = (
                 known + poles.summed(more, len(V)) for known, more in zip((hats, slopes), added, strict=True)
             )
@@ -133,9 +131,7 @@ class SpectralEquations:
         by_Vt = np.concatenate(self._Vt_by_V(found, own), axis=1)
         pencil = np.zeros((1, len(z), m + by_Vt.shape[1], R, R), complex)
         pencil[:, :, :m], pencil[0, :, m:, zz, zz] = self.samples.units, -by_Vt
-        moved = -rows.change(pencil)[
-            0
-        ]  # dX for each unknown answer, then each entry of Ṽ, [A, m + ..., R, R]
+        moved = -rows.change(pencil)[0]  # dX for each unknown answer, then each entry of Ṽ, [A, m + ..., R, R]
         by_Y, pushed = moved[:, :m], moved[:, m:]
         values, along = self.samples.image(X, np.concatenate([by_Y, pushed], axis=1))
         Y_by_own = along[:, :, m : m + pairs] @ slopes[:, :pairs]
@@ -183,9 +179,7 @@ class SpectralEquations:
 def rows_alone(bulk: Bulk, beta: float) -> SpectralEquations:
     """The rows W by themselves: WWᵀ is what linear features of size √(β/α) have as α → ∞."""
     one = np.ones((1, len(bulk.weights), 1))
-    linear = Features(
-        0.0 * one[:, :1], one[:, 0], 0.0 * one, np.sqrt(beta / _ENDLESS) * one, 0.0 * one, 0.0 * one
-    )
+    linear = Features(0.0 * one[:, :1], one[:, 0], 0.0 * one, np.sqrt(beta / _ENDLESS) * one, 0.0 * one, 0.0 * one)
     return SpectralEquations(linear, bulk, _ENDLESS, beta)
 
 
@@ -201,6 +195,4 @@ def feature_table(problem: Problem, u: int) -> Features:
         )
     points = _POINTS * 2 ** int(np.ceil(np.log2(max(steep / _USUAL, 1.0))))
     unseen = replace(frame, gamma=0.0 * frame.gamma)  # no target that would call for cuts
-    return Table(problem.activation, OneDirection(as_function("x")), unseen, c, problem.biases, points).at(1)[
-        0
-    ]
+    return Table(problem.activation, OneDirection(as_function("x")), unseen, c, problem.biases, points).at(1)[0]

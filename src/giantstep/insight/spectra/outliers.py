@@ -19,9 +19,7 @@ TRIED = 240  # points per gap on which the secular equation is evaluated
 FARTHEST = 1e3  # times the upper edge
 CLOSE = 1e-6  # relative distance from an edge at which outliers begin, and of eigenvalues that are the same
 _ABSENT = 1e-20  # E μ0² over E σ² under which the features have no mean
-_ZERO = (
-    1e-3  # of the determinant around a change of sign: smaller values there are a zero, larger ones a pole
-)
+_ZERO = 1e-3  # of the determinant around a change of sign: smaller values there are a zero, larger ones a pole
 _ROUNDS, _SETTLED = 60, 1e-10  # of the iteration for a spike, and its relative change at the end
 
 
@@ -63,9 +61,7 @@ def spikes_per_d(equations: SpectralEquations) -> np.ndarray:
     return equations.alpha * np.where(values > _ABSENT * size, values, 0.0)
 
 
-def spikes(
-    equations: SpectralEquations, solver: HalfPlaneSolver, intervals: np.ndarray, d: float
-) -> np.ndarray:
+def spikes(equations: SpectralEquations, solver: HalfPlaneSolver, intervals: np.ndarray, d: float) -> np.ndarray:
     """Eigenvalues of order d with their corrections of order one; NaN for one that the bulk has swallowed.
 
     At a zero of det(1 + GA) in the all-ones modes, x is an eigenvalue of βd S A_eff S, S² = -x V2 → n, where

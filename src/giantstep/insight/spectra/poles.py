@@ -75,9 +75,9 @@ def continues(log_weights: np.ndarray) -> bool:
     """
     counted = np.flatnonzero(log_weights[1:] > _NEGLIGIBLE)
     runs = [log_weights[1:][run] for run in np.split(counted, np.flatnonzero(np.diff(counted) > 1) + 1)]
-    return all(
-        len(run) > 4 * len(_STENCIL) and np.abs(np.diff(run, n=6)).max() < _ROUGH for run in runs
-    ) and bool(len(counted))
+    return all(len(run) > 4 * len(_STENCIL) and np.abs(np.diff(run, n=6)).max() < _ROUGH for run in runs) and bool(
+        len(counted)
+    )
 
 
 def _polynomial(coefficients: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -117,9 +117,7 @@ class SampleUnknowns:
         m = len(poles.point)
         if not m:
             return np.zeros((1, A, Q, Q), complex), np.zeros((A, Q * Q, Q * Q), complex)
-        near = replace(
-            block, D=np.moveaxis(block.D[0][:, :, poles.nodes], 2, 0), share=np.repeat(block.share, m)
-        )
+        near = replace(block, D=np.moveaxis(block.D[0][:, :, poles.nodes], 2, 0), share=np.repeat(block.share, m))
         i, j = np.triu_indices(Q)
 
         def errors(entries: np.ndarray) -> np.ndarray:

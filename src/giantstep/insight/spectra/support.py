@@ -20,10 +20,7 @@ _CLOSER = 0.25  # of η: Im s there over Im s at η is 1 inside the support, and
 _INSIDE = 0.6  # so that a larger ratio than this is inside
 _NEGLIGIBLE = 1e-9  # mass per unit of ln x that counts as none
 _SOLVED = 1e-6  # relative residual of solved equations; and missing mass that calls for a finer scan
-_RESOLVED, _DOUBLINGS = (
-    1e-7,
-    3,
-)  # change of mass and mean under which nodes suffice; how often they may double
+_RESOLVED, _DOUBLINGS = (1e-7, 3)  # change of mass and mean under which nodes suffice; how often they may double
 
 
 class Density(NamedTuple):

@@ -93,8 +93,7 @@ class Channel(ABC):
             parts.append(
                 [
                     compute(
-                        Where(rows[start:end], at),
-                        *(field[..., at] if field.ndim > 1 else field for field in some),
+                        Where(rows[start:end], at), *(field[..., at] if field.ndim > 1 else field for field in some)
                     )
                     for at in (slice(n, min(n + nodes, self.nodes)) for n in range(0, self.nodes, nodes))
                 ]

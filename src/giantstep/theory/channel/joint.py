@@ -39,13 +39,7 @@ class JointBinaryChannel(SignChannel):
     """
 
     def __init__(
-        self,
-        loss: Loss,
-        law: SeveralDirections,
-        frame: Frame,
-        kappa: np.ndarray,
-        points: int,
-        rarity: np.ndarray,
+        self, loss: Loss, law: SeveralDirections, frame: Frame, kappa: np.ndarray, points: int, rarity: np.ndarray
     ):
         super().__init__(loss, points, 0, rarity)
         self.nodes = kappa.shape[-1]
@@ -80,13 +74,7 @@ class JointBinaryChannel(SignChannel):
         return 0.5 * (w + mean), 0.5 * tilts
 
     def _by_nodes(
-        self,
-        where: Where,
-        n: np.ndarray,
-        share: np.ndarray,
-        z: np.ndarray,
-        w: np.ndarray,
-        clean: bool,
+        self, where: Where, n: np.ndarray, share: np.ndarray, z: np.ndarray, w: np.ndarray, clean: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         s, laws = self._on_line(where, n, share, clean)  # [I] and [B, N, 1 + k, I]
         left = np.sqrt(1.0 - share**2)[..., None]
@@ -102,9 +90,7 @@ class JointBinaryChannel(SignChannel):
         bend = (share[..., None] * shifted - z * mean) / left**2  # by parts, for what ω owes to y
         return mean, np.stack(along, axis=1) + (share[:, None] * n)[..., None] * bend[:, None]
 
-    def _on_line(
-        self, where: Where, n: np.ndarray, share: np.ndarray, clean: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _on_line(self, where: Where, n: np.ndarray, share: np.ndarray, clean: bool) -> tuple[np.ndarray, np.ndarray]:
         """Nodes s, and weights for averages with η and y_m η on them."""
         nodes, (B, k, N) = self._pairs.at(*where), n.shape
         blur = float((np.sqrt(1.0 - share**2) / np.maximum(share, _SHARES[0])).min())

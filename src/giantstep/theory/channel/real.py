@@ -132,14 +132,10 @@ class ResidualChannel(Channel):
         else:
             s, w, V = self._between_bends(b, scale, V)
             left = s - V * self.loss.score(s, np.zeros_like(s), V).f
-            loss, error = (
-                (w * part).sum(axis=-1) for part in (self.loss.value(left, np.zeros_like(left)), left**2)
-            )
+            loss, error = ((w * part).sum(axis=-1) for part in (self.loss.value(left, np.zeros_like(left)), left**2))
         return Training(nodes.average(loss), nodes.average(error))
 
-    def _residuals(
-        self, where: Where, *fields: np.ndarray
-    ) -> tuple[Nodes, np.ndarray, np.ndarray, np.ndarray]:
+    def _residuals(self, where: Where, *fields: np.ndarray) -> tuple[Nodes, np.ndarray, np.ndarray, np.ndarray]:
         """Nodes, mean and standard deviation of s there, and V, all [B, Q] at some κ."""
         M, P, V, _, _ = fields
         nodes = self._nodes(where, *fields).at(*where)
@@ -171,9 +167,7 @@ class JointRealChannel(ResidualChannel):
         return self._pairs
 
 
-def residual_variance(
-    M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray
-) -> np.ndarray:
+def residual_variance(M: np.ndarray, P: np.ndarray, V: np.ndarray, q: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Variance of s given κ and y, [B, N]."""
     return np.maximum(q - (P * P).sum(axis=1), 0.0) + noise[:, None] ** 2 + 1e-24
 

@@ -93,9 +93,7 @@ class Averages:
         """E[f], [U, A]."""
         return (f @ self._weights.swapaxes(-1, -2))[..., 0]
 
-    def due_to_rare(
-        self, error: np.ndarray, fit: np.ndarray, spread: Callable[[np.ndarray], np.ndarray]
-    ) -> np.ndarray:
+    def due_to_rare(self, error: np.ndarray, fit: np.ndarray, spread: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Share [U, A] of E[error] that inputs make which are rarer than one in a million.
 
         A test input brings its own error (κ) [U, A, N]. A training input whose fit fluctuates by `fit` (κ), in units of

@@ -30,9 +30,7 @@ class Limits:
     Wᵀa/√p = θ the smallest has |a|²/p = θᵀ(WᵀW)⁻¹θ, which is |θ|²/(c(β - 1)) for rows of one kind.
     """
 
-    def __init__(
-        self, problem: Problem, chunk: np.ndarray, block: np.ndarray, features: Features, label: Label
-    ):
+    def __init__(self, problem: Problem, chunk: np.ndarray, block: np.ndarray, features: Features, label: Label):
         place = np.ix_(chunk, block)
         alpha, beta, lam, noise, d = (
             a[place] for a in (problem.alpha, problem.beta, problem.lam, problem.noise, problem.d)
@@ -74,9 +72,7 @@ class Limits:
         with np.errstate(divide="ignore"):  # at β = 1 no direction is spare, and the norm is infinite
             answers["q2"][idle] = (answers["q1"][idle][:, 0] + along) / self._spare[idle][:, None]
         absurd = self._interpolates & ~(answers["test_error"] <= _ABSURD * self._power)
-        answers["code"][absurd] = (
-            RARE_INPUTS  # where an activation saturates, tails underflow before they are followed
-        )
+        answers["code"][absurd] = RARE_INPUTS  # where an activation saturates, tails underflow before they are followed
         answers["V1"][self._interpolates] = np.inf
         answers["V2"][self._interpolates | self._idle] = np.inf
         for value, names in _AT_THE_THRESHOLD.items():

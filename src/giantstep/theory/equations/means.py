@@ -148,9 +148,7 @@ def stiffness(bulk: Bulk, readout: Readout, response: Response) -> np.ndarray:
     return drawn + readout.inverse_size[..., None] * coupling
 
 
-def _all_ones_energy(
-    bulk: Bulk, readout: Readout, response: Response, m: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _all_ones_energy(bulk: Bulk, readout: Readout, response: Response, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of the energy that the all-ones directions store at fixed drive: by ln V2, and minus that by V̂1."""
     pack = packing(len(bulk.weights))
     V2 = pack.vector(response.V)

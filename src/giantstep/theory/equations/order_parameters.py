@@ -55,9 +55,7 @@ class OrderParameters:
 
     def reshaped(self, *shape: int) -> OrderParameters:
         """The points [U, A] in another shape."""
-        V, q, means, psi = (
-            part.reshape(*shape, *part.shape[2:]) for part in (self.V, self.q, self.means, self.psi)
-        )
+        V, q, means, psi = (part.reshape(*shape, *part.shape[2:]) for part in (self.V, self.q, self.means, self.psi))
         return OrderParameters(V, q, means, psi, self.modes)
 
 
@@ -91,9 +89,7 @@ class Coordinates:
         self._rest = (modes.means + modes.signals) * pack.groups
         self.logarithms = np.concatenate([pack.rows == pack.cols, np.ones(pack.groups, bool)])
         self.size = 2 * pack.size + self._rest
-        self.is_log = np.concatenate(
-            [self.logarithms, self.logarithms, np.zeros(self.size - 2 * pack.size, bool)]
-        )
+        self.is_log = np.concatenate([self.logarithms, self.logarithms, np.zeros(self.size - 2 * pack.size, bool)])
 
     def vector(self, state: OrderParameters) -> np.ndarray:
         means, psi = (part.reshape(*part.shape[:2], -1) for part in (state.means, state.psi))

@@ -158,9 +158,7 @@ def count_wrong_signs(profile: Profile, law: BinaryLaw, loss: Loss) -> WrongSign
     channel = BinaryChannel(loss, law, centre, profile.rho, _INTERVALS)
     train, test = channel.wrong(np.arange(len(kappa)), *profile.at(kappa))
     wrong = np.stack([test, train]).reshape(2, *nodes.shape)
-    return _judged(
-        [(w * wrong[..., nested(s)]).sum(axis=(-1, -2)) for s, w in zip(STRIDES, weights, strict=True)]
-    )
+    return _judged([(w * wrong[..., nested(s)]).sum(axis=(-1, -2)) for s, w in zip(STRIDES, weights, strict=True)])
 
 
 def wrong_signs_on_rules(rules: list[Discretisation], solutions: list[Solution]) -> WrongSigns:

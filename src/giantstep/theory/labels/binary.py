@@ -66,9 +66,7 @@ class BinaryLaw:
         value, slope = self.expectation(mean, variance)
         return 0.5 * (1.0 + value), 0.5 * slope
 
-    def up_below(
-        self, h: np.ndarray, mean: np.ndarray, variance: np.ndarray, covariance: np.ndarray
-    ) -> np.ndarray:
+    def up_below(self, h: np.ndarray, mean: np.ndarray, variance: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         """P(Y = +1, x < h) for a standard normal x and z ~ N(mean, variance) that have that covariance."""
         trust = self.first * (1.0 - 2.0 * self.flips)
         below = ndtr(h)
@@ -122,9 +120,7 @@ def latent_noises(target: Target) -> tuple[tuple[float, ...], tuple[float, ...]]
 def _sign_changes(f: Function) -> tuple[tuple[float, ...], float]:
     """Where f changes sign, and its sign on the far left. Changes closer than 1e-3 to each other are not seen."""
     grid = np.arange(-_SPAN, _SPAN + _STEP, _STEP) + 0.317 * _STEP  # no grid point on a round number
-    edges = np.sort(
-        np.concatenate([grid, *([b - _ROUNDING, b + _ROUNDING] for b in f.breakpoints if abs(b) < _SPAN)])
-    )
+    edges = np.sort(np.concatenate([grid, *([b - _ROUNDING, b + _ROUNDING] for b in f.breakpoints if abs(b) < _SPAN)]))
     signs = np.sign(np.asarray(f(edges), float))
     known = signs != 0
     if not known.any():

@@ -41,9 +41,7 @@ def _to_lagrange(count: int) -> np.ndarray:
     return np.linalg.inv(np.polynomial.legendre.legvander(legendre(count)[0], count - 1))
 
 
-def compress_law(
-    y: np.ndarray, weights: np.ndarray, which: np.ndarray, edges: np.ndarray, count: int
-) -> np.ndarray:
+def compress_law(y: np.ndarray, weights: np.ndarray, which: np.ndarray, edges: np.ndarray, count: int) -> np.ndarray:
     """Laws of values y [...] with weights [rows, ...] on the nodes between edges: [rows, laws, nodes].
 
     A value belongs to law `which` [...], 0 to laws - 1. On a panel, w at y becomes Σ_i L_i(y) w at its nodes y_i, with

@@ -88,9 +88,7 @@ def conditional_nodes(
     layers: list[tuple[np.ndarray, ...]] = []
     for u, (turn, rho) in enumerate(zip(frame.turn, frame.rho, strict=True)):
         own = normals @ turn
-        lattice = partial(
-            _lattice, reach=law.reach, step=step, number=number, square=square[min(u, len(square) - 1)]
-        )
+        lattice = partial(_lattice, reach=law.reach, step=step, number=number, square=square[min(u, len(square) - 1)])
         y, w = _between(law, own * rho, offsets - centre[u].T @ own.T, points, lattice, pieces)
         z = turned(turn, centre[u][..., None] + rho[:, None, None] * np.moveaxis(y, 1, 0))
         mean = law.mean(*z)
@@ -104,16 +102,12 @@ def conditional_nodes(
     return Nodes(y[..., keep], w[..., keep], mean[..., keep], clean[..., keep], keep.sum(axis=-1))
 
 
-def significant(
-    law: SeveralDirections, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0
-) -> Nodes:
+def significant(law: SeveralDirections, frame: Frame, kappa: np.ndarray, points: int, finer: float = 1.0) -> Nodes:
     """The nodes (κ, y) that change an average over both: a ball of them, a small part of all pairs."""
     cube = (2.0 * law.reach * finer / _STEP[law.directions]) ** law.directions  # nodes at a κ, about
     size = max(1, int(_BLOCK / (cube * len(frame.rho))))
     parts = [
-        conditional_nodes(
-            law, frame, kappa[..., start : start + size], points, finer, start, _PIECES, _RARE_PAIR
-        )
+        conditional_nodes(law, frame, kappa[..., start : start + size], points, finer, start, _PIECES, _RARE_PAIR)
         for start in range(0, kappa.shape[-1], size)
     ]
     return Nodes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))

@@ -134,12 +134,7 @@ class LabelSeries:
         for u, rho in enumerate(self._rho):
             centre = self._centre[min(u, len(self._centre) - 1)]
             onto = self._table.onto(
-                0,
-                centre,
-                np.full(len(centre), rho),
-                self._coarser,
-                self._finer,
-                partial(hermite, degree=degree),
+                0, centre, np.full(len(centre), rho), self._coarser, self._finer, partial(hermite, degree=degree)
             )
             both = (onto @ flat).reshape(degree + 1, len(centre), count, -1)
             for law in range(count):

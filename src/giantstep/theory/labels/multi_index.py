@@ -173,9 +173,7 @@ class SeveralDirections:
         """Labels of a batch after it, at each κ of the rule of a stride; not cut at `levels` either."""
         return partial(TableOnRule(self, frame, rule, points).labels, noise)
 
-    def conditional_moments(
-        self, frame: Frame, rule: Rule, points: int, reach: float
-    ) -> Callable[[int], Label]:
+    def conditional_moments(self, frame: Frame, rule: Rule, points: int, reach: float) -> Callable[[int], Label]:
         """Moments of labels at each κ of the rule of a stride."""
         return TableOnRule(self, frame, rule, points).label
 

@@ -145,9 +145,7 @@ class OneDirection:
 
         return labels
 
-    def conditional_moments(
-        self, frame: Frame, rule: Rule, points: int, reach: float
-    ) -> Callable[[int], Label]:
+    def conditional_moments(self, frame: Frame, rule: Rule, points: int, reach: float) -> Callable[[int], Label]:
         """Moments of labels at each κ of the rule of a stride."""
         gamma, law = frame.gamma[:, 0], self.law
         if law is None:  # three rules from one set of function evaluations
@@ -175,13 +173,7 @@ class _LabelRule:
     """
 
     def __init__(
-        self,
-        labels: OneDirection,
-        noise: np.ndarray,
-        points: int,
-        rho: float,
-        span: float,
-        even: bool = False,
+        self, labels: OneDirection, noise: np.ndarray, points: int, rho: float, span: float, even: bool = False
     ):
         self._labels, self._noise, self._even = labels, noise, even
         least = least_intervals(labels.function, rho, labels.reach, span) if labels.law is None else 0.0
@@ -210,9 +202,7 @@ class _LabelRule:
             x, w = np.polynomial.hermite_e.hermegauss(_FAINT_NODES)
             parts = [self._clean(centre, rho, stride, levels - noise * off) for off in x]
             y = np.concatenate([y + noise * off for off, (y, _) in zip(x, parts, strict=True)], axis=-1)
-            return y, np.concatenate(
-                [own * v for own, (_, v) in zip(w / w.sum(), parts, strict=True)], axis=-1
-            )
+            return y, np.concatenate([own * v for own, (_, v) in zip(w / w.sum(), parts, strict=True)], axis=-1)
         y, weights = self._clean(centre, rho, stride, None)
         settings = zip(y, weights, levels, self._noise, strict=True)
         parts = [_with_noise(*one, self._points, stride) for one in settings]
@@ -222,12 +212,7 @@ class _LabelRule:
         self, centre: np.ndarray, rho: np.ndarray, stride: int, levels: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Without noise; rules are cut at the target's breakpoints and where it passes `levels`."""
-        f, reach, flat, rho = (
-            self._labels.function,
-            self._labels.reach,
-            (*centre.shape, -1),
-            rho[:, None, None],
-        )
+        f, reach, flat, rho = (self._labels.function, self._labels.reach, (*centre.shape, -1), rho[:, None, None])
         cuts = np.broadcast_to(f.breakpoints, (*centre.shape, len(f.breakpoints)))
         if levels is not None and levels.size:
             cuts = np.concatenate([cuts, crossings(f, levels, reach).reshape(flat)], axis=-1)

@@ -20,14 +20,7 @@ from ..layer import Frame
 from ..rule import Rule
 from ..shifted_moments import tabulated
 from ..symmetric import TINY
-from .compression import (
-    compress_law,
-    label_nodes,
-    monomials,
-    panel_nodes,
-    separate,
-    with_monomials,
-)
+from .compression import compress_law, label_nodes, monomials, panel_nodes, separate, with_monomials
 from .conditional_nodes import Nodes, conditional_nodes, turned
 from .label import Label
 
@@ -251,9 +244,7 @@ class TableOnRule:
             matrices.append(np.stack(layers))
         return matrices
 
-    def _contracted(
-        self, table: np.ndarray, onto: list[np.ndarray], powers: Sequence[int], stride: int
-    ) -> np.ndarray:
+    def _contracted(self, table: np.ndarray, onto: list[np.ndarray], powers: Sequence[int], stride: int) -> np.ndarray:
         """Averages over y^powers of what is in a table [n_1, ..., n_met, F]: [U, N, F] on all nodes of the rule."""
         averages = np.broadcast_to(table, (len(onto[0]), *table.shape))
         for m, power in enumerate(powers):

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...symmetric import triangle, upper_triangle
-from .samples import (
-    MatrixSampleResolvent,
-    Moments,
-    Quotient,
-    SampleResolvent,
-    ScalarSampleResolvent,
-    sample_systems,
-)
+from .samples import MatrixSampleResolvent, Moments, Quotient, SampleResolvent, ScalarSampleResolvent, sample_systems
 
 if TYPE_CHECKING:
     from ...batch import BatchLaw
@@ -38,9 +31,7 @@ class BatchBlock:
     to_spikes: np.ndarray  # [U, directions, K]
 
     @staticmethod
-    def of(
-        law: BatchLaw, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray
-    ) -> BatchBlock:
+    def of(law: BatchLaw, D: np.ndarray, functions: np.ndarray, share: np.ndarray, *maps: np.ndarray) -> BatchBlock:
         """The block of a batch whose samples have weights D and functions f [U, F, n]."""
         f, count = functions, law.directions
         w = np.broadcast_to(law.weights, (len(f), *law.weights.shape[1:]))

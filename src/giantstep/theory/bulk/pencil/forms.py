@@ -140,16 +140,11 @@ def eliminate(bulk: TrainedBulk, sums: Sums, moments: list[Moments]) -> np.ndarr
     columns, K = bulk.columns, len(bulk.weights)
     start = columns.target[:, None], [functions[:, None] for functions in columns.functions]
     made_of = columns.made_of[:, None]
-    G = (
-        columns.constant[:, None]
-        - np.swapaxes(made_of, -1, -2) @ _form(bulk, sums, moments, *start) @ made_of
-    )
+    G = columns.constant[:, None] - np.swapaxes(made_of, -1, -2) @ _form(bulk, sums, moments, *start) @ made_of
     shown = columns.shown
     if shown < G.shape[-1]:
         mixed = G[..., :shown, shown:]
-        G = G[..., :shown, :shown] - mixed @ np.linalg.solve(
-            G[..., shown:, shown:], np.swapaxes(mixed, -1, -2)
-        )
+        G = G[..., :shown, :shown] - mixed @ np.linalg.solve(G[..., shown:, shown:], np.swapaxes(mixed, -1, -2))
     return G.reshape(*G.shape[:2], -1, K, bulk.modes.count, K)
 
 
@@ -166,9 +161,7 @@ def change_of_forms(
     return np.real(forms), np.imag(forms) / _TINY
 
 
-def _form(
-    bulk: TrainedBulk, sums: Sums, moments: list[Moments], q: np.ndarray, C: list[np.ndarray]
-) -> np.ndarray:
+def _form(bulk: TrainedBulk, sums: Sums, moments: list[Moments], q: np.ndarray, C: list[np.ndarray]) -> np.ndarray:
     """Φᵀ𝒮⁻¹Φ with later batches averaged, for vectors Σ_j q_j ⊗ θ̂_j + Σ_τ Σ_f C_τf ⊗ v_f: [U, A, m, m].
 
     The last batch is averaged too: what its own samples contribute directly, and what is left of its vectors
@@ -191,9 +184,7 @@ def _form(
     mixed = (ff[:, None] @ Xc.reshape(U, A, F, R * m)).reshape(U, A, F * R, m)
     direct = share * (np.swapaxes(c.reshape(U, A, F * R, m), -1, -2) @ mixed)
     direct = direct - share * share * (np.swapaxes(part, -1, -2) @ (both @ part))
-    kept = np.empty(
-        (U, A, count, R, m + count * Q), X.dtype
-    )  # along each known direction; then those themselves
+    kept = np.empty((U, A, count, R, m + count * Q), X.dtype)  # along each known direction; then those themselves
     kept[..., :m] = (xf[:, None] @ c.reshape(U, A, F, R * m)).reshape(U, A, count, R, m)
     kept[..., :m] -= share[..., None] * (picked.T @ (along @ part[:, :, None]))
     kept[..., m:] = _unit_columns(count, picked)
@@ -218,9 +209,7 @@ def _lowered(
 
     spikes = [block.to_spikes @ one.spike for one in bulk.blocks[: len(C)]]
     above = bulk.columns.basis.times_omega(kept) if C else kept  # S̃ is Ω times vectors of the batches
-    return added(block.to_target, kept, q), [
-        added(part, above, old) for part, old in zip(spikes, C, strict=True)
-    ]
+    return added(block.to_target, kept, q), [added(part, above, old) for part, old in zip(spikes, C, strict=True)]
 
 
 def _unit_columns(count: int, picked: np.ndarray) -> np.ndarray:

@@ -198,10 +198,7 @@ class TrainedResolvent(Resolvent):
         """𝒵 ∫μω² G⊗G over all batches on row-major vec, 𝒵 = E[Z ⊗ Z]/α of each batch: how E[Z] moves with Y."""
         rows, spectrum = self.bulk.rows, self.bulk.spectrum
         return np.block(
-            [
-                [pair @ _sandwich(G, spectrum, 2, t, t, tau) for tau in rows]
-                for pair, t in zip(pairs, rows, strict=True)
-            ]
+            [[pair @ _sandwich(G, spectrum, 2, t, t, tau) for tau in rows] for pair, t in zip(pairs, rows, strict=True)]
         )
 
     # first order
@@ -267,9 +264,7 @@ class TrainedResolvent(Resolvent):
         for moved in np.moveaxis(self._moved, 2, 0):
             dG = omega * (self.G @ moved[:, :, None] @ self.G)
             dX = (bulk.spectrum.on_inputs[:, None, :, None, None] * dG).sum(axis=2)
-            changes = [
-                Z.change_of_moments(dX[..., rows, rows]) for rows, Z in zip(bulk.rows, self.Z, strict=True)
-            ]
+            changes = [Z.change_of_moments(dX[..., rows, rows]) for rows, Z in zip(bulk.rows, self.Z, strict=True)]
             forms, slope = change_of_forms(bulk, sums, moments, basis.sums(dG), changes)
             slopes.append(slope)
         return forms, np.stack(slopes, axis=2)

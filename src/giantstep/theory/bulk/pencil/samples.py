@@ -124,9 +124,7 @@ class MatrixSampleResolvent(SampleResolvent):
                 moved = Z.reshape(U, A, n * Q, Q) @ (-dX * self.block.scale)
                 Z = moved.reshape(Z.shape) @ Z
             values = self._entries(Z).reshape(U, -1, n)
-            tested = tested + (values @ self.block.tests[:, part]).reshape(
-                U, A, -1, self.block.tests.shape[-1]
-            )
+            tested = tested + (values @ self.block.tests[:, part]).reshape(U, A, -1, self.block.tests.shape[-1])
         return np.asarray(tested)
 
     def values(self) -> np.ndarray:
