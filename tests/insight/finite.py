@@ -37,13 +37,20 @@ def feature_eigenvalues(rng: np.random.Generator, rows: np.ndarray, alpha: float
     return np.linalg.eigvalsh(features.T @ features / p)
 
 
-def distance_to_cdf(eigenvalues: np.ndarray, x: np.ndarray, cdf: np.ndarray) -> float:
-    """Kolmogorov distance between sorted eigenvalues and a distribution function known at increasing x.
+def moment(found, power: int) -> float:
+    """That moment of the bulk in an answer."""
+    return float((found["weight"] * found["density"] * found["eigenvalue"] ** power).sum())
+
+
+def distance_to_law(eigenvalues: np.ndarray, found) -> float:
+    """Kolmogorov distance between eigenvalues and the distribution function of bulk and zeros in an answer.
 
     Compared at the eigenvalues that are not zero; zeros count through the ranks of the others.
     """
-    count = len(eigenvalues)
-    ranks = np.arange(1, count + 1) / count
-    positive = eigenvalues > 1e-9 * eigenvalues[-1]
-    gap = np.interp(eigenvalues, x, cdf)[positive] - ranks[positive]
-    return float(max(np.abs(gap).max(), np.abs(gap + 1.0 / count).max()))
+    values, order = np.sort(eigenvalues), np.argsort(found["eigenvalue"].values)
+    mass = (found["weight"] * found["density"]).values[order]
+    below = float(found["mass_at_zero"]) + np.cumsum(mass) - 0.5 * mass
+    ranks = np.arange(1, len(values) + 1) / len(values)
+    positive = values > 1e-9 * values[-1]
+    gap = np.interp(values, found["eigenvalue"].values[order], below)[positive] - ranks[positive]
+    return float(max(np.abs(gap).max(), np.abs(gap + 1.0 / len(values)).max()))

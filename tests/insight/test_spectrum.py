@@ -2,24 +2,18 @@
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
 
 import giantstep as gs
+from tests.zoo import BIASES, SIGNS, TWO
 
-from .finite import distance_to_cdf, feature_eigenvalues, spiked_rows
-
-
-def moment(found, power):
-    return float((found["weight"] * found["density"] * found["eigenvalue"] ** power).sum())
+from .finite import distance_to_law, feature_eigenvalues, moment, spiked_rows
 
 
-def cdf(found):
-    """Distribution function of bulk and zeros at the nodes."""
-    x = found["eigenvalue"].values
-    order = np.argsort(x)
-    mass = (found["weight"] * found["density"]).values[order]
-    return x[order], float(found["mass_at_zero"]) + np.cumsum(mass) - 0.5 * mass
+def adds_up(found, first=1e-6, second=1e-6):
+    """Nonnegative densities whose moments are those known in closed form."""
+    assert np.all(found["density"].values >= 0.0)
+    assert moment(found, 1) == pytest.approx(float(found["moment1"]), rel=first)
+    assert moment(found, 2) == pytest.approx(float(found["moment2"]), rel=second)
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(2.0, 1.0), (1.0, 2.5)])
@@ -34,22 +28,6 @@ def test_pure_noise_features_follow_marchenko_and_pastur(alpha, beta):
     assert float(found["mass_at_zero"]) == pytest.approx(max(0.0, 1 - alpha / beta))
 
 
-@settings(max_examples=2, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking takes minutes
-@given(
-    activation=st.sampled_from(["tanh", "relu", "sin", "softplus"]),
-    r=st.floats(0.0, 2.0),
-    c=st.floats(0.6, 1.6),
-    beta=st.floats(0.4, 2.5),
-    ratio=st.sampled_from([0.4, 0.7, 1.4, 2.5]),
-)
-def test_densities_are_nonnegative_and_carry_mass_and_moments(activation, r, c, beta, ratio):
-    found = gs.spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=ratio * beta)
-    assert np.all(found["density"].values >= 0.0)
-    assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
-    assert moment(found, 1) == pytest.approx(float(found["moment1"]), rel=1e-6)
-    assert moment(found, 2) == pytest.approx(float(found["moment2"]), rel=1e-6)
-
-
 def test_interpolation_has_a_hard_edge_at_zero():
     found = gs.spectrum(gs.SpikedRF("tanh", r=0.5, gamma=1.0, beta=1.2), alpha=1.2)
     x, density = found["eigenvalue"].values, found["density"].values
@@ -59,24 +37,19 @@ def test_interpolation_has_a_hard_edge_at_zero():
     assert float(found["mass"]) == pytest.approx(1.0, abs=2e-6)
 
 
-def test_the_kernel_has_the_same_eigenvalues_apart_from_zeros():
+@pytest.mark.parametrize(
+    ("options", "unit", "count"), [({"kernel": True}, 1.0, 0.5), ({"normalise": "n"}, 0.5, 1.0)], ids=["kernel", "n"]
+)
+def test_other_products_have_the_same_eigenvalues_apart_from_zeros_and_units(options, unit, count):
+    """αd × αd in place of βd × βd, and a division by αd in place of βd; β = 0.8, α = 1.6."""
     model = gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=0.8)
-    one, other = (gs.spectrum(model, alpha=1.6, kernel=kernel) for kernel in (False, True))
-    np.testing.assert_allclose(one["edge"], other["edge"])
-    np.testing.assert_allclose(other["density"], 0.5 * one["density"])
-    assert float(other["mass_at_zero"]) == pytest.approx(0.5)
+    one, other = (gs.spectrum(model, alpha=1.6, d=300, **more) for more in ({}, options))
+    for name in ("edge", "spike", "spike_per_d"):
+        np.testing.assert_allclose(other[name], unit * one[name])
+    np.testing.assert_allclose(other["density"], count / unit * one["density"])
+    assert float(other["mass_at_zero"]) == pytest.approx(1.0 - count)
     assert float(other["mass"]) == pytest.approx(1.0, abs=1e-6)
-    for power in (1, 2):
-        assert moment(other, power) == pytest.approx(float(other[f"moment{power}"]), rel=1e-6)
-
-
-def test_normalising_by_samples_stretches_the_axis():
-    model = gs.SpikedRF("tanh", r=1.0, gamma=1.0, beta=0.8)
-    p, n = (gs.spectrum(model, alpha=1.6, d=300, normalise=by) for by in ("p", "n"))
-    for name in ("edge", "spike", "spike_per_d", "moment1"):
-        np.testing.assert_allclose(n[name], 0.5 * p[name])
-    np.testing.assert_allclose(n["moment2"], 0.25 * p["moment2"])
-    assert float(n["mass"]) == pytest.approx(float(p["mass"]))
+    adds_up(other)
 
 
 def test_the_spike_has_its_published_first_correction():
@@ -93,20 +66,19 @@ def test_the_spike_has_its_published_first_correction():
     assert spike - alpha * d * power == pytest.approx(correction, abs=1e-3)  # o(1) is of order 1/d
 
 
-CASES = {"tanh": (np.tanh, 1.0, 1.0, 2.0, 1.0), "relu": (lambda x: np.maximum(x, 0.0), 0.8, 1.3, 0.6, 1.2)}
-
-
-@pytest.mark.parametrize("activation", CASES)
-def test_feature_matrices_have_the_predicted_spectrum(activation):
+@pytest.mark.parametrize(
+    ("activation", "act", "r", "c", "alpha", "beta"),
+    [("tanh", np.tanh, 1.0, 1.0, 2.0, 1.0), ("relu", lambda x: np.maximum(x, 0.0), 0.8, 1.3, 0.6, 1.2)],
+)
+def test_feature_matrices_have_the_predicted_spectrum(activation, act, r, c, alpha, beta):
     """Kolmogorov distance of all trials pooled: the projections κ of the samples are what fluctuates, and their
     own empirical law is off by 1/√(samples); the spectrum moves by less."""
-    act, r, c, alpha, beta = CASES[activation]
     d, trials = 400, 3
     rng = np.random.default_rng(5)
     found = gs.spectrum(gs.SpikedRF(activation, r=r, gamma=1.0, c=c, beta=beta), alpha=alpha, d=d)
     eigenvalues = [feature_eigenvalues(rng, spiked_rows(rng, d, beta, r, c), alpha, act) for _ in range(trials)]
-    pooled = np.sort(np.concatenate([values[:-1] for values in eigenvalues]))
-    assert distance_to_cdf(pooled, *cdf(found)) < 1.0 / np.sqrt(alpha * d * trials)
+    pooled = np.concatenate([values[:-1] for values in eigenvalues])
+    assert distance_to_law(pooled, found) < 1.0 / np.sqrt(alpha * d * trials)
     tops = np.array([values[-1] for values in eigenvalues])
     # the spike fluctuates with Σμ0(κ)² over n samples: a relative deviation of order √(3/n)
     assert abs(tops.mean() / float(found["spike"][0]) - 1.0) < 4.0 * np.sqrt(3.0 / (alpha * d) / trials)
@@ -118,50 +90,20 @@ def test_feature_matrices_have_the_predicted_spectrum(activation):
         assert float(mass.where(found["eigenvalue"] > values[-2]).sum()) < 7.0
 
 
-BOTH = gs.Letters((-1, 1), (0.5, 0.5))
 TRAINED = {
-    "relu": (gs.Network("relu", eta=3, alpha0=1, beta=1.2), "sin", 2.0),
-    "kink": (gs.Network("tanh", eta=4, alpha0=1), "relu", 2.0),
-    "noise": (gs.Network("gelu", eta=4, alpha0=0.5, beta=0.8), gs.Target("tanh", noise=0.3), 1.5),
-    "signs of two directions": (
-        gs.Network("relu", eta=3, alpha0=0.7, readout=BOTH),
-        gs.Target("sign(x1*(1 + x2))", flips=0.1),
-        2.0,
-    ),
+    "relu": (gs.Network("relu", eta=3, alpha0=1, beta=1.2), "sin"),
+    "kink": (gs.Network("tanh", eta=4, alpha0=1), "relu"),
+    "noise": (gs.Network("gelu", eta=4, alpha0=0.5, beta=0.8), gs.Target("tanh", noise=0.3)),
+    "signs": (gs.Network("relu", eta=3, alpha0=0.7, readout=SIGNS), gs.Target("sign(x1*(1 + x2))", flips=0.1)),
 }
 SLOWLY_TRAINED = {
-    "two letters": (gs.Network("tanh", eta=4, alpha0=1, readout=gs.Letters((0.5, 1.5), (0.5, 0.5))), "sin", 2.0),
-    "relu of both signs": (gs.Network("relu", eta=3, alpha0=1, readout=BOTH), "tanh", 2.0),
-    "biases": (
-        gs.Network("tanh", eta=3, alpha0=1, readout=gs.Letters((1, 1), (0.5, 0.5), biases=(-0.5, 0.7))),
-        "sin",
-        2.0,
-    ),
-    "two steps": (gs.Network("relu", eta=1.5, alpha0=1, steps=2), "sin", 2.0),
-    "several kinks": (gs.Network("relu", eta=3, alpha0=1), "min(max(x, -1), 1) + relu(x - 2)", 2.0),
-    "gaussian rows": (gs.Network("relu", eta=3, alpha0=1, rows="gaussian"), "sin", 2.0),
+    "two letters": (gs.Network("tanh", eta=4, alpha0=1, readout=TWO), "sin"),
+    "relu of both signs": (gs.Network("relu", eta=3, alpha0=1, readout=SIGNS), "tanh"),
+    "biases": (gs.Network("tanh", eta=3, alpha0=1, readout=BIASES), "sin"),
+    "two steps": (gs.Network("relu", eta=1.5, alpha0=1, steps=2), "sin"),
+    "several kinks": (gs.Network("relu", eta=3, alpha0=1), "min(max(x, -1), 1) + relu(x - 2)"),
+    "gaussian rows": (gs.Network("relu", eta=3, alpha0=1, rows="gaussian"), "sin"),
 }
-
-
-def agrees_with_networks(net, target, alpha, d, trials=2):
-    """Kolmogorov distance of trained networks' eigenvalues from the exact spectrum and from the isotropic one."""
-    drawn = gs.simulate_spectrum(net, target, alpha=alpha, d=d, trials=trials, seed=3)["eigenvalue"].values
-    distance = {}
-    for bulk in ("exact", "isotropic"):
-        found = gs.spectrum(net, target, alpha=alpha, d=d, bulk=bulk)
-        assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
-        for power in (1, 2):
-            assert moment(found, power) == pytest.approx(float(found[f"moment{power}"]), rel=2e-6)
-        spikes = int(np.isfinite(found["spike"]).sum())  # the bulk may have swallowed one
-        distance[bulk] = distance_to_cdf(np.sort(drawn[:, :-spikes].reshape(-1)), *cdf(found))
-        if bulk == "exact":
-            assert found.sizes["interval"] == 1  # noise makes a tail and not a comb
-            # spikes fluctuate with Σμ0(κ)² over the samples and with the batch
-            tolerance = 5.0 * np.sqrt(3.0 / (alpha * d) / trials) + 5.0 / np.sqrt(d)
-            np.testing.assert_allclose(drawn[:, -spikes:].mean(axis=0)[::-1], found["spike"][:spikes], rtol=tolerance)
-    # the samples' own projections and the batch's residuals have laws that are off by this, one over √samples
-    assert distance["exact"] < np.sqrt((1.0 / alpha + 1.0 / float(net.alpha0)) / (trials * d))
-    assert distance["isotropic"] > 1.5 * distance["exact"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +112,23 @@ def agrees_with_networks(net, target, alpha, d, trials=2):
     + [pytest.param(case, 1500, marks=pytest.mark.slow) for case in TRAINED | SLOWLY_TRAINED],
 )
 def test_any_trained_network_has_the_spectrum_of_its_own_rows(case, d):
-    agrees_with_networks(*(TRAINED | SLOWLY_TRAINED)[case], d=d)
+    """Kolmogorov distance of trained networks' eigenvalues from the exact spectrum and from the isotropic one."""
+    (net, target), alpha, trials = (TRAINED | SLOWLY_TRAINED)[case], 2.0, 2
+    drawn = gs.simulate_spectrum(net, target, alpha=alpha, d=d, trials=trials, seed=3)["eigenvalue"].values
+    distance = {}
+    for bulk in ("isotropic", "exact"):
+        found = gs.spectrum(net, target, alpha=alpha, d=d, bulk=bulk)
+        assert float(found["mass"]) == pytest.approx(1.0, abs=1e-6)
+        adds_up(found, 2e-6, 2e-6)
+        spikes = int(np.isfinite(found["spike"]).sum())  # the bulk may have swallowed one
+        distance[bulk] = distance_to_law(drawn[:, :-spikes].reshape(-1), found)
+    assert found.sizes["interval"] == 1  # noise makes a tail and not a comb
+    # spikes fluctuate with Σμ0(κ)² over the samples and with the batch
+    tolerance = 5.0 * np.sqrt(3.0 / (alpha * d) / trials) + 5.0 / np.sqrt(d)
+    np.testing.assert_allclose(drawn[:, -spikes:].mean(axis=0)[::-1], found["spike"][:spikes], rtol=tolerance)
+    # the samples' own projections and the batch's residuals have laws that are off by this, one over √samples
+    assert distance["exact"] < np.sqrt((1.0 / alpha + 1.0 / float(net.alpha0)) / (trials * d))
+    assert distance["isotropic"] > 1.5 * distance["exact"]
 
 
 @pytest.mark.parametrize("steps", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -202,21 +160,22 @@ def test_a_gap_may_hold_an_outlier():
     assert abs(np.mean(in_gap) - predicted) < 4 * spread / np.sqrt(3) + 2.0 / d * predicted
 
 
-def test_even_activations_may_have_an_outlier_above_the_bulk():
-    """By the criterion for many samples: ℓ > 1 + β^(-1/2), at (α/β){Eμ2² + cEμ1²(βℓ + ℓ/(ℓ-1))}."""
-    beta, alpha = 9.0, 4e5
-    model = gs.SpikedRF("x**2", r=0.2, gamma=1.0, beta=beta)
+@pytest.mark.parametrize(("mean", "d"), [(0, None), (1.04, 1)])
+def test_even_activations_may_have_an_outlier_above_the_bulk(mean, d):
+    """By the criterion for many samples: ℓ > 1 + β^(-1/2), at (α/β){Eμ2² + cEμ1²(βℓ + ℓ/(ℓ-1))}; the drift κμ1 counts
+    without its part along μ0, unless that is too small for this d."""
+    beta, alpha, more = 9.0, 4e5, {"d": d} if d else {}
+    model = gs.SpikedRF(f"x**2 - {mean}", r=0.2, gamma=1.0, beta=beta)
     kappa, w = np.polynomial.hermite_e.hermegauss(60)
     w = w / w.sum()
     at = gs.coefficients(model, kappa)
     mu0, mu1, mu2 = (at[name].values for name in ("mu0", "mu1", "mu2"))
-    drift = kappa * mu1
-    S0 = w @ drift**2 - (w @ (mu0 * drift)) ** 2 / (w @ mu0**2)
-    slope = w @ mu1**2
-    ell = S0 / slope
+    drift, slope = kappa * mu1, w @ mu1**2
+    seen = 0.0 if d else (w @ (mu0 * drift)) ** 2 / (w @ mu0**2)
+    ell = (w @ drift**2 - seen) / slope
     assert ell > 1 + beta**-0.5
     expected = alpha / beta * (w @ mu2**2 + slope * (beta * ell + ell / (ell - 1)))
-    found = gs.spectrum(model, alpha=alpha)
+    found = gs.spectrum(model, alpha=alpha, points=40, **more)
     top = found["outlier"].values[-1]
     assert top > float(found["edge"].max())
     assert top == pytest.approx(expected, rel=0.01)  # finite alpha: corrections of order √(β/α) = 0.5 %
@@ -234,6 +193,7 @@ SPLIT, KNEE = 2.364142800647374, {"r": 0.844188, "c": 0.770834, "beta": 1.9}
 LETTERS = gs.Letters((0.0, 1.0), (0.5, 0.5), biases=(0.8, -0.4))
 # model, target, alpha, points, number of intervals, and tolerances of mass and of two moments
 DIFFICULT = {
+    "any": (gs.SpikedRF("sin", r=1.7, gamma=1, c=0.7, beta=0.6), None, 1.5, 200, None, 1e-6, 1e-6, 1e-6),
     # fewer samples than neurons, a saturating activation: a smooth tail down to almost zero, and not a comb
     "rare inputs, tanh": (gs.SpikedRF("tanh", r=1, gamma=1), None, 0.5, 200, 1, 1e-6, 1e-6, 1e-6),
     "rare inputs, relu": (gs.SpikedRF("relu", r=1, gamma=1), None, 0.5, 200, 1, 1e-6, 1e-6, 1e-6),
@@ -244,24 +204,20 @@ DIFFICULT = {
     # few labels make few nodes: the number of steps alone is not what is refused
     "signs": (gs.Network("relu", eta=1, alpha0=1, steps=3), "sign", 2.0, 40, None, 1e-5, 1e-4, 1e-4),
     # a gap narrower than any scan, found from the dip that it makes in the density
-    "split": (
-        gs.SpikedRF("sin", r=0, gamma=1, c=0.99999, beta=SPLIT), None, 1.4 * SPLIT, 200, 2, 1e-6, 1e-6, 1e-6,
-    ),
+    "split": (gs.SpikedRF("sin", r=0, gamma=1, c=0.99999, beta=SPLIT), None, 1.4 * SPLIT, 200, 2, 1e-6, 1e-6, 1e-6),
     "letters": (gs.SpikedRF("tanh", r=1.2, gamma=1, readout=LETTERS), None, 2.0, 200, None, 1e-6, 1e-6, 1e-6),
-}  # fmt: skip
+}
 SLOW = ("split", "letters")
 
 
 @pytest.mark.parametrize("case", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in DIFFICULT])
-def test_difficult_densities_carry_mass_and_moments(case):
+def test_densities_are_nonnegative_and_carry_mass_and_moments(case):
     model, target, alpha, points, intervals, mass, *moments = DIFFICULT[case]
     found = gs.spectrum(model, target, alpha=alpha, points=points)
     assert mass is None or float(found["mass"]) == pytest.approx(1.0, abs=mass)
-    for power, tolerance in enumerate(moments, start=1):
-        assert moment(found, power) == pytest.approx(float(found[f"moment{power}"]), rel=tolerance)
+    adds_up(found, *moments)
     assert intervals is None or found.sizes["interval"] == intervals
     if case.startswith("rare"):
         assert float(found["edge"][0, 0]) < 1e-5
     if case == "letters":  # a spike each
-        assert found.sizes["mode"] == 2
-        assert np.all(found["spike_per_d"].values > 0)
+        assert (found["spike_per_d"].values > 0).tolist() == [True, True]
