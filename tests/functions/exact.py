@@ -33,7 +33,7 @@ CATALOGUE = {
 }
 LANGUAGE = {
     **CATALOGUE,
-    **{name: getattr(mp, name) for name in ("exp", "log", "sinh", "cosh", "sqrt")},
+    **{name: getattr(mp, name) for name in ("exp", "log", "log1p", "sinh", "cosh", "sqrt")},
     "normal_cdf": mp.ncdf,
     "max": max,
     "min": min,

@@ -22,19 +22,10 @@ TEXTS = [
 X = np.array([[-2.5, -0.75, 0.5], [1.25, 3.0, 7.5]])
 
 
-def namespaces():
-    yield pytest.param(array_api_strict, lambda a: np.asarray(a), id="array-api-strict")
-    try:
-        import array_api_compat.torch as torch
-    except ImportError:
-        return
-    yield pytest.param(torch, lambda a: a.numpy(), id="torch")
-
-
-@pytest.mark.parametrize(("xp", "to_numpy"), list(namespaces()))
+@pytest.mark.parametrize("library", ["array_api_strict", "array_api_compat.torch"])
 @pytest.mark.parametrize("text", TEXTS)
-def test_libraries_agree(text, xp, to_numpy):
-    function = as_function(text)
+def test_libraries_agree(text, library):
+    xp, function = pytest.importorskip(library), as_function(text)
     for precision in ("float64", "float32"):
         x = xp.asarray(X.astype(precision), dtype=getattr(xp, precision))
         result = function(x)
@@ -44,7 +35,7 @@ def test_libraries_agree(text, xp, to_numpy):
         # He10 adds terms up to 1e9 times its value; the others a few roundings of their size
         rounding = np.finfo(precision).eps * 64
         allowed = rounding * (1 + np.abs(expected).max())
-        np.testing.assert_allclose(to_numpy(result), expected, rtol=rounding, atol=allowed)
+        np.testing.assert_allclose(np.asarray(result), expected, rtol=rounding, atol=allowed)
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -1,15 +1,13 @@
 """Breakpoints: none may be missed, and each is known to machine precision."""
 
-import itertools
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import giantstep as gs
-from giantstep.errors import GiantstepWarning, ParameterError
-from giantstep.functions import Function, as_function, followed, target_function
+from giantstep.errors import GiantstepWarning
+from giantstep.functions import as_function, followed, target_function
 from giantstep.functions.breakpoints import RANGE
 
 ROUNDING = 4 * np.finfo(float).eps
@@ -29,7 +27,7 @@ def nearest(points, wanted):
         ("abs(abs(x) - 2)", (-2, 0, 2)), ("max(x, x**2)", (0, 1)), ("max(x, 0, 1 - x)", (0, 0.5)),
         ("abs(x**2 - 2)", (-np.sqrt(2), np.sqrt(2))), ("sqrt(x**2)", (0,)), ("sqrt((x - 0.29)**2)", (0.29,)),
         ("((x - 0.123)**2)**0.5", (0.123,)), ("abs(x - 39.5)", (39.5,)), ("sign(tanh(x) - 0.5)", (np.arctanh(0.5),)),
-        ("abs(sin(x))", tuple(np.pi * k for k in range(-12, 13))), ("abs(max(x, 0))", (0,)), ("x > 1e-300", (0,)),
+        ("abs(sin(2*x))", tuple(np.pi / 2 * k for k in range(-25, 26))), ("abs(max(x, 0))", (0,)), ("x > 1e-300", (0,)),
         ("abs(log(abs(x) + 1) - 1)", (1 - np.e, 0, np.e - 1)),
         ("abs((x - 0.3)**2 - 1e-10)", (0.29999, 0.30001)),  # both between neighbours of the grid
         ("sign(cos(x/10) - 1 + 1e-9)", (-np.sqrt(2e-7), np.sqrt(2e-7))),
@@ -49,7 +47,6 @@ def test_breakpoints_are_the_known_ones(text, expected):
 place = st.floats(-20, 20).map(lambda x: round(x, 6))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(place, min_size=1, max_size=6, unique=True), st.floats(1e-5, 0.02), st.floats(0.3, 3.0))
 def test_no_kink_of_a_known_sum_is_missed(places, half, scale):
     forms = [
@@ -74,26 +71,6 @@ def test_no_kink_of_a_known_sum_is_missed(places, half, scale):
 def test_a_zero_that_rounding_hides_is_found_to_rounding(text, place):
     """At a double root values are nothing but rounding for 1e-8 around it."""
     assert nearest(as_function(text).breakpoints, place) <= ROUNDING
-
-
-def test_a_function_with_too_many_breakpoints_is_refused():
-    with pytest.raises(ParameterError, match="more than 64 kinks"):
-        as_function("abs(sin(3*x))")
-    assert len(as_function("abs(sin(2*x))").breakpoints) == 51
-
-
-def test_the_derivative_is_smooth_between_breakpoints():
-    function = as_function("max(tanh(x), x/2, 0.1) + clip(x**3 - x, -0.2, 0.2)")
-    edges = np.array([-5.0, *(p for p in function.breakpoints if abs(p) < 5), 5.0])
-    for low, high in itertools.pairwise(edges):
-        x = np.linspace(low, high, 4001)[1:-1]
-        step = x[1] - x[0]
-        # a jump of f' would be of order 1; |f''| <= 8 on this interval except for x³, where it is 6x
-        assert np.abs(np.diff(function.derivative(x))).max() <= 31 * step
-
-
-def test_users_breakpoints_are_sorted():
-    assert Function(np.abs, breakpoints=[2, 0, 0]).breakpoints == (0.0, 2.0)
 
 
 HALF = np.sqrt(0.5)

@@ -28,6 +28,7 @@ X = np.array([-2.5, -1.0, -0.25, 0.5, 1.5, 3.0])
         ("arctan(x) + sinh(x) - cosh(x)", np.arctan(X) + np.sinh(X) - np.cosh(X)),
         ("sqrt(2)*pi + 0*x", np.full(6, np.sqrt(2) * np.pi)), ("x - -x", 2 * X), ("1_000*x", 1000 * X), ("   x", X),
         ("where(1 > 2, x, -x)", -X), ("max(x, 0) <= 0", X <= 0), (f"(x/3)**{MAX_EXPONENT}", (X / 3) ** MAX_EXPONENT),
+        ("exp(x**2/5)", np.exp(X**2 / 5)), ("x**20", X**20), ("where(x > 0, sqrt(x), 0)", np.sqrt(np.maximum(X, 0))),
     ],
 )  # fmt: skip
 def test_expressions_mean_what_they_say(text, expected):
@@ -75,6 +76,7 @@ HOSTILE = {  # column of the refusal (None: wherever Python's parser stopped), a
     6: ["2*x + tan(x)", "where(x, 1, 2)", "9**9**9**9", "(-2)**x"],
     7: ["(lambda: x)()", "tanh(x=1)", "tanh(**x)"],
     8: ["lambda x: x"],
+    9: ["poly:1,2,three"],
     11: ["__import__('os').system('true')"],
     14: ["leaky_relu(x, x)"],
     None: ["x = 3", "(", "x +", "x x", "0777*x", "await x", "yield x"],
@@ -105,7 +107,7 @@ def test_everything_outside_the_language_is_refused_at_its_column(text):
         ("1/((x - 0.003)*(x - 0.004))", "0.003"), ("where(x > 0, 1/x, 0)", "unbounded near x = 0"),
         ("where(x > 0, log(x), 0)", "unbounded near x = 0"),
         ("1/(x - 20)", "unbounded near x = 20"), ("exp(exp(x))", "not finite"), ("((x**64)**64)**64", "not finite"),
-        ("1e308*(1e308*x)", "not finite"), ("abs(sin(5*x))", "more than 64"), ("sign(sin(1000*x))", "more than 64"),
+        ("1e308*(1e308*x)", "not finite"), ("abs(sin(3*x))", "more than 64"), ("sign(sin(1000*x))", "more than 64"),
     ],
 )  # fmt: skip
 def test_refusals_say_what_is_wrong(text, words):
@@ -123,19 +125,12 @@ def test_the_caret_of_the_message_stands_under_the_offence_also_in_another_proce
     assert (str(again), again.position) == (str(caught.value), 6)
 
 
-@pytest.mark.parametrize(
-    "text", ["exp(x)", "exp(x**2/5)", "x**20", "cosh(x)", "where(x > 0, sqrt(x), 0)", "1/(1+x**2)"]
-)
-def test_growth_and_guarded_domains_are_accepted(text):
-    assert np.isfinite(as_function(text)(np.linspace(-9, 9, 33))).all()
-
-
 def test_branches_that_are_not_taken_do_not_warn():
     function = as_function("where(x > 0, x*exp(-1/x), 0)/(1 + exp(-1000*x))")  # warnings are errors here
     assert function(np.array([-1.0, 0.0, 1.0])) == pytest.approx([0.0, 0.0, np.exp(-1.0)], rel=1e-14)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.text(alphabet="x0123.e+-*/() <>=,aminwhertnspoglqukd_'\"[]{}:;\\\n\x00π", max_size=40))
 def test_any_text_is_a_function_or_an_expression_error(text):
     try:

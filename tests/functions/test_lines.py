@@ -93,11 +93,9 @@ def test_closed_forms_are_the_averages(breaks, value, slope, shift, scale):
 @pytest.mark.parametrize(
     ("text", "shift", "scale"),
     [
-        ("hard_tanh(1e4*x)", 0.5, 1.0),
         ("hard_tanh(1e6*x)", 0.5, 1.0),
         ("hard_tanh", 2.0, 1e6),
         ("hard_tanh", 2.0, 300.0),
-        ("hard_tanh", 0.0, 1e3),
         ("abs(x - 1e5) - abs(x + 1e5)", 0.0, 1.0),
     ],
 )

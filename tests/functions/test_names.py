@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from giantstep.errors import ExpressionError, ParameterError
+from giantstep.errors import ParameterError
 from giantstep.functions import Function, as_function, catalogue
 
 from .exact import CATALOGUE, mp
@@ -81,12 +81,6 @@ def test_unknown_names_and_bad_parameters_say_what_to_do(text, words):
     with pytest.raises(ParameterError) as caught:
         as_function(text)
     assert words in str(caught.value)
-
-
-def test_the_offending_parameter_is_pointed_at():
-    with pytest.raises(ExpressionError) as caught:
-        as_function("poly:1,2,three")
-    assert caught.value.position == len("poly:1,2,")
 
 
 @pytest.mark.parametrize(
