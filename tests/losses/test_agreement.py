@@ -1,29 +1,19 @@
-"""Theory with the finite-size correction against empirical risk minimisation, in standard errors.
-
-Trials are independent, so (mean - theory)/standard error follows Student's law with trials - 1 degrees of
-freedom if theory is right. A single comparison fails beyond the value that chance passes once in a thousand
-runs of the whole table; the mean square of all must be within four of its own standard deviations, counting
-only half of the comparisons as independent, since statistics of one trial are correlated.
-"""
+"""Theory with the finite-size correction against simulated networks, in standard errors."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from scipy.stats import t as student
 
 import giantstep as gs
 from giantstep import Target
 
+from ..agreement.harness import assert_z_scores, outcomes
 from ..zoo import FLIPS, Case
-from .erm import trial
-
-OPTIMAL = 1e-6  # relative excess of the objective: far below the 1e-2 or so that trials differ by
 
 
 def case(loss: str, target: str | Target, activation: str, r, gamma, alpha, beta, lam) -> Case:
     model = gs.SpikedRF(activation, r=r, gamma=gamma, beta=beta)
-    return Case(f"{loss}, {activation}", model, target, alpha, lam, {"loss": loss})
+    return Case(f"{loss}, {activation}", model, target, alpha, lam, {"loss": loss}, {"n_test": 4000})
 
 
 QUICK = [
@@ -47,31 +37,10 @@ CASES = [
 ]
 
 
-def scores(case: Case, d: int, trials: int, seed: int) -> dict[str, float]:
-    """Student's t of every statistic."""
-    theory, measured = case.predict(d=d), [trial(case, d, seed + i) for i in range(trials)]
-    assert max(m.pop("excess") for m in measured) < OPTIMAL
-    found = {}
-    for name in measured[0]:
-        values = np.array([m[name] for m in measured])
-        found[name] = (values.mean() - float(theory[name])) / (values.std(ddof=1) / np.sqrt(trials))
-    return found
-
-
-def check(table: dict[str, dict[str, float]], trials: int) -> None:
-    degrees = trials - 1
-    every = np.array([t for row in table.values() for t in row.values()])
-    assert np.abs(every).max() < student.isf(1e-3 / every.size / 2, degrees), table
-    # Student's t has mean square ν/(ν-2) and fourth moment 3ν²/((ν-2)(ν-4))
-    mean = degrees / (degrees - 2)
-    spread = np.sqrt(3 * degrees**2 / ((degrees - 2) * (degrees - 4)) - mean**2)
-    assert (every**2).mean() < mean + 4 * spread / np.sqrt(every.size / 2), table
-
-
 def test_fitted_readouts_agree_with_theory_for_a_loss_of_each_kind():
-    check({f"{i} {case.name}": scores(case, 240, 10, 1000 * i) for i, case in enumerate(QUICK)}, 10)
+    assert_z_scores(outcomes(QUICK, d=240, trials=24, seed=1000))
 
 
 @pytest.mark.slow
 def test_fitted_readouts_agree_with_theory_for_every_loss_and_law_of_labels():
-    check({f"{i} {case.name}": scores(case, 400, 16, 7000 + 1000 * i) for i, case in enumerate(CASES)}, 16)
+    assert_z_scores(outcomes(CASES, d=400, trials=16, seed=7000))

@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import expit
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 
 import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import Loss, as_loss
 from giantstep.theory.channel import BinaryChannel, Channel, RealChannel
-from giantstep.theory.channel.real import Window
 from giantstep.theory.labels import binary_law
-
-from .erm import draw_labels
 
 SAMPLES = 400_000
 # 13 channels × 3 κ × 6 averages: chance exceeds this once in ten thousand runs
@@ -44,7 +41,17 @@ def drawn(target: gs.Target, rng: np.random.Generator) -> tuple[np.ndarray, ...]
     """y, clean labels, labels and cavity fields [SAMPLES, κ], straight from their definition."""
     M, P, _, q = FIELDS
     y, xi = rng.standard_normal((2, SAMPLES, KAPPA.size))
-    clean, labels = draw_labels(target, GAMMA * KAPPA + np.sqrt(1 - GAMMA**2) * y, rng)
+    z = GAMMA * KAPPA + np.sqrt(1 - GAMMA**2) * y
+    clean = np.asarray(target.function(z))
+    if not target.binary:
+        labels = clean + target.noise * rng.standard_normal(z.shape)
+    else:
+        latent, clean = z + target.latent_noise * rng.standard_normal(z.shape), np.sign(clean)
+        if target.scale is None:
+            labels = np.sign(np.asarray(target.function(latent)))
+        else:
+            labels = np.where(rng.random(z.shape) < expit(target.scale * latent), 1.0, -1.0)
+        labels = np.where(rng.random(z.shape) < target.flips, -labels, labels)
     return y, clean, labels, M + P * y + np.sqrt(q - P**2) * xi
 
 
@@ -96,52 +103,27 @@ def test_averages_for_binary_labels_are_those_of_drawn_samples(text: str):
     check(loss, found, drawn(target, np.random.default_rng(2)))
 
 
-def test_a_loss_of_ones_own_is_averaged_like_its_closed_form():
-    """The square loss through the generic score and rule: only their rounding and quadrature differ."""
-    own = Loss(lambda y, z: (y - z) ** 2 / 2, lambda y, z: z - y, lambda y, z: 1.0 + 0.0 * z)
-    channels = [RealChannel(loss, as_function("sin"), CENTRE, RHO, 24) for loss in (own, as_loss("square"))]
-    arguments = (np.zeros(1, int), *GIVEN, np.array([0.3]))
-    for part in ("scores", "training"):
-        one, other = (getattr(channel, part)(*arguments) for channel in channels)
-        for a, b in zip(one, other, strict=True):
-            assert np.allclose(a, b, rtol=1e-9)
-
-
 @pytest.mark.parametrize("text", ["huber:0.5", "absolute", "pinball:0.8"])
-@pytest.mark.parametrize("stiffness", [1e-9, 1e-4, 1.0, 1e4, 1e8])
-def test_closed_forms_of_clipped_scores_equal_integrals_over_the_residual(text: str, stiffness: float):
-    """From windows far narrower than the Gaussian, where differences of Φ would cancel, to far wider ones."""
-    loss = as_loss(text)
-    M, P, q = np.array([[0.2]]), np.array([[[0.0]]]), np.array([[0.7]])
-    channel = RealChannel(loss, as_function("0*x"), np.array([[[0.0]]]), np.array([[np.sqrt(0.75)]]), 8)
-    found = channel.scores(np.zeros(1, int), M, P, np.array([[stiffness]]), q, np.zeros(1))
-
-    def integral(power: int, slope: bool = False) -> float:
-        def integrand(z: float) -> float:
-            f, g = loss.score(0.0, np.array([0.2 + np.sqrt(0.7) * z]), np.array([stiffness]))
-            return float((g if slope else f**power)[0] * np.exp(-z * z / 2) / np.sqrt(2 * np.pi))
-
-        cuts = np.clip((loss.breaks(0.0, np.array([stiffness])).ravel() - 0.2) / np.sqrt(0.7), -10, 10)
-        edges = np.unique(np.concatenate([[-10.0, 10.0], cuts]))
-        return sum(quad(integrand, a, b, epsabs=1e-14, epsrel=1e-12)[0] for a, b in pairwise(edges))
-
-    scale = np.sqrt(found.F2[0, 0])
-    assert found.F1[0, 0] == pytest.approx(integral(1), abs=1e-10 * scale)
-    assert found.F2[0, 0] == pytest.approx(integral(2), rel=1e-10)
-    assert found.G[0, 0] == pytest.approx(integral(0, slope=True), rel=1e-7)  # quad: a window of 1e-9 is hard
-
-
-@pytest.mark.parametrize("away", [0.0, 6.0, 12.0, 30.0])
-def test_narrow_windows_are_known_however_far_out(away: float):
-    """Residuals within ±V, `away` standard deviations off: to their own digits, to what (away·V)² leaves of them."""
-    V = 1e-6
-    window = Window(as_loss("absolute"), np.array([away]), np.ones(1), np.array([V]))
-    mass, first, second = (float(part[0]) for part in window.inside)
-    assert mass == pytest.approx(2 * V * np.exp(-(away**2) / 2) / np.sqrt(2 * np.pi), rel=1e-8)
-    assert first == pytest.approx(mass * away * V**2 / 3, rel=1e-8, abs=1e-16 * V * mass)
-    assert second == pytest.approx(mass * V**2 / 3, rel=1e-8)
-    beyond = Window(as_loss("absolute"), np.array([45.0]), np.ones(1), np.array([V]))
-    assert [float(part[0]) for part in beyond.inside] == [0.0, 0.0, 0.0]
+@pytest.mark.parametrize("stiffness", [1e-9, 1e-4, 0.1, 1.0, 1e4, 1e8])
+@pytest.mark.parametrize("away", [0.2, 6.0, 30.0])
+def test_closed_forms_of_clipped_scores_equal_integrals_over_the_residual(text: str, stiffness: float, away: float):
+    """From windows far narrower than the Gaussian, where differences of Φ would cancel, to far wider ones; in the
+    middle and that many standard deviations off."""
+    loss, V, size = as_loss(text), np.array([stiffness]), np.sqrt(0.7)
+    channel = RealChannel(loss, as_function("0*x"), np.zeros((1, 1, 1)), np.array([[0.8]]), 8)
+    fields = np.array([[away * size]]), np.zeros((1, 1, 1)), V[None], np.array([[0.7]])
+    found = channel.scores(np.zeros(1, int), *fields, np.zeros(1))
+    edges = np.unique([*(size * (away + np.arange(-38.0, 39.0))), *loss.breaks(0.0, V).ravel()])
+    x, w = np.polynomial.legendre.leggauss(20)
+    half = 0.5 * np.diff(edges)[:, None]
+    omega = edges[:-1, None] + half * (1.0 + x)
+    weights = half * w * norm.pdf(omega / size - away) / size
+    score = loss.score(0.0, omega, V)
+    square = (weights * score.f**2).sum()
+    assert found.F1[0, 0] == pytest.approx((weights * score.f).sum(), abs=1e-10 * np.sqrt(square))
+    assert found.F2[0, 0] == pytest.approx(square, rel=1e-10)
+    ends = np.finfo(float).eps * away * size / stiffness  # their rounding, compared with the width of the window
+    assert found.G[0, 0] == pytest.approx((weights * score.g).sum(), rel=1e-8 + ends, abs=0.0)
 
 
 def test_test_signs_follow_the_bivariate_normal_law():
@@ -162,30 +144,16 @@ def test_label_chances_are_gaussian_averages_of_the_label(target: gs.Target):
     law = binary_law(target)
     assert law is not None
 
-    def chance(z: float) -> float:
-        if target.scale is not None:
-            sharp = quad(
-                lambda e: expit(target.scale * (z + target.latent_noise * e)) * np.exp(-e * e / 2) / np.sqrt(2 * np.pi),
-                -9, 9, epsabs=1e-13,
-            )[0]  # fmt: skip
-        else:
-            edges = np.array([-np.inf, *law.cuts, np.inf])
-            signs = law.first * (-1.0) ** np.arange(len(edges) - 1)
-            if target.latent_noise == 0:
-                sharp = float(signs[np.searchsorted(edges, z) - 1] > 0)
-            else:
-                mass = np.diff(multivariate_normal(z, target.latent_noise**2).cdf(edges))
-                sharp = float(mass[signs > 0].sum())
-        return target.flips + (1 - 2 * target.flips) * sharp
-
     mean, variance = 0.4, 0.3
-    edges = [-8.0, *((cut - mean) / np.sqrt(variance) for cut in law.cuts), 8.0]
-    expected = sum(
-        quad(
-            lambda t: chance(mean + np.sqrt(variance) * t) * np.exp(-t * t / 2) / np.sqrt(2 * np.pi), a, b, epsabs=1e-12
-        )[0]
-        for a, b in pairwise(edges)
-    )
+    size = np.sqrt(variance + target.latent_noise**2)  # of what a label is the sign of, or follows by a logistic law
+
+    def integrand(t: float) -> float:
+        z = mean + size * t
+        up = expit(target.scale * z) if target.scale is not None else float(target.function(z) > 0)
+        return (target.flips + (1 - 2 * target.flips) * up) * norm.pdf(t)
+
+    edges = [-9.0, *((np.array([-1.0, 0.0, 1.0]) - mean) / size), 9.0]  # where the functions above change sign
+    expected = sum(quad(integrand, a, b, epsabs=1e-13)[0] for a, b in pairwise(edges))
     found, slope = law.chance(np.array(mean), np.array(variance))
     assert found == pytest.approx(expected, abs=1e-11)
     step = 1e-5
@@ -247,14 +215,3 @@ def test_real_labels_however_sharp_are_resolved(loss: str, spread: float):
     weights = (y[1] - y[0]) * np.exp(-0.5 * y**2) / np.sqrt(2 * np.pi)
     expected = weights @ np.array([given(one) for one in y])
     assert float(found.F1[0, 0]) == pytest.approx(expected, abs=3e-6)
-
-
-def test_averages_do_not_change_without_nodes_of_no_weight():
-    kappa = np.linspace(-8.0, 8.0, 33)[None]
-    centre = 0.6 * kappa[:, None]
-    everywhere = RealChannel(as_loss("huber:0.5"), as_function("sin"), centre, RHO, 24)
-    fewer = RealChannel(as_loss("huber:0.5"), as_function("sin"), centre, RHO, 24, 0.5 * kappa**2)
-    fields = (0.1 * kappa, np.full((1, 1, 33), 0.2), np.ones((1, 33)), np.full((1, 33), 0.5), np.full(1, 0.3))
-    one, weights = np.zeros(1, int), 0.5 * np.exp(-0.5 * kappa**2) / np.sqrt(2 * np.pi)
-    for a, b in zip(everywhere.scores(one, *fields), fewer.scores(one, *fields), strict=True):
-        np.testing.assert_allclose((weights * a).sum(axis=-1), (weights * b).sum(axis=-1), atol=1e-13)
