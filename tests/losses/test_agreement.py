@@ -38,7 +38,7 @@ CASES = [
 
 
 def test_fitted_readouts_agree_with_theory_for_a_loss_of_each_kind():
-    assert_z_scores(outcomes(QUICK, d=240, trials=24, seed=1000))
+    assert_z_scores(outcomes(QUICK, d=240, trials=16, seed=1000))
 
 
 @pytest.mark.slow

@@ -96,7 +96,6 @@ def test_averages_for_real_labels_are_those_of_drawn_samples(text: str, target: 
 def test_averages_for_binary_labels_are_those_of_drawn_samples(text: str):
     loss, target, rows = as_loss(text), BINARY[text], np.zeros(1, int)
     law = binary_law(target)
-    assert law is not None
     channel = BinaryChannel(loss, law, CENTRE, RHO, NODES)
     found = averages(channel, (rows, *GIVEN, np.zeros(1)))
     found["train"], found["test"] = channel.wrong(rows, *GIVEN)
@@ -129,7 +128,6 @@ def test_closed_forms_of_clipped_scores_equal_integrals_over_the_residual(text: 
 def test_test_signs_follow_the_bivariate_normal_law():
     """Φ(a) + Φ(b) - 2Φ2(a, b; ϱ) with a = M/√q, b = γκ/√(1-γ²), ϱ = P/√q."""
     law = binary_law(gs.Target("sign", flips=0.2))
-    assert law is not None
     _, wrong = BinaryChannel(as_loss("logistic"), law, CENTRE, RHO, NODES).wrong(np.zeros(1, int), *GIVEN)
     for i, kappa in enumerate(KAPPA[0]):
         M, P, _, q = (float(field[0, i]) for field in FIELDS)
@@ -142,7 +140,6 @@ def test_test_signs_follow_the_bivariate_normal_law():
 @pytest.mark.parametrize("target", list(BINARY.values()), ids=lambda t: f"{t.function.name} {t.scale}")
 def test_label_chances_are_gaussian_averages_of_the_label(target: gs.Target):
     law = binary_law(target)
-    assert law is not None
 
     mean, variance = 0.4, 0.3
     size = np.sqrt(variance + target.latent_noise**2)  # of what a label is the sign of, or follows by a logistic law
@@ -163,7 +160,6 @@ def test_label_chances_are_gaussian_averages_of_the_label(target: gs.Target):
 
 def test_hermite_coefficients_of_label_laws_are_gaussian_averages():
     law = binary_law(gs.Target("x**3 - x", flips=0.1, latent_noise=0.5))
-    assert law is not None
     z, weights = np.polynomial.hermite_e.hermegauss(200)
     mean = 2.0 * law.chance(z, np.zeros_like(z))[0] - 1.0
     weights = weights / weights.sum()
