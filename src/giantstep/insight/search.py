@@ -128,8 +128,10 @@ class Objective:
             bounds=list(zip(np.log(low), np.log(high), strict=True)),
             options={"ftol": 0.0, "gtol": _STANDS_STILL},
         )
-        error = start.error * float(result.fun) if result.fun < _FAILED else np.inf  # even at the start
-        return Optimum(np.clip(np.exp(result.x), low, high), error, start.error * result.jac)
+        # a search that ends next to points that fail has the last one that it tried in `fun` and `jac`, and not x
+        least, slope = (float(result.fun), result.jac) if result.success else relative(result.x)
+        error = start.error * least if least < _FAILED else np.inf  # even at the start
+        return Optimum(np.clip(np.exp(result.x), low, high), error, start.error * slope)
 
 
 def local_minima(values: np.ndarray, axes: list[np.ndarray]) -> list[Optimum]:
