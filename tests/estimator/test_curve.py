@@ -11,7 +11,6 @@ pytest.importorskip("sklearn")
 from sklearn.datasets import load_diabetes
 
 import giantstep as gs
-from giantstep.errors import ParameterError
 from giantstep.estimator.curve import resembling
 from giantstep.sklearn import OneStepRegressor
 
@@ -76,11 +75,3 @@ def test_labels_that_are_noise_are_seen_as_noise():
     curve = model.learning_curve_theory(X, y, sizes=2, folds=3)
     assert curve.noise > 0.9
     assert (curve.theory > 0.9).all()
-
-
-def test_several_steps_or_targets_have_no_theory_here():
-    X, y = gaussian(100, 5, 0)
-    with pytest.raises(ParameterError, match="one step and one target"):
-        OneStepRegressor(1.0, 20, steps=2, lam=1.0).fit(X, y).learning_curve_theory(X, y)
-    with pytest.raises(ParameterError, match="one step and one target"):
-        OneStepRegressor(1.0, 20, lam=1.0).fit(X, np.stack([y, y], axis=1)).learning_curve_theory(X, y)
