@@ -67,7 +67,8 @@ def answered(text: str) -> bool:
     return True
 
 
-def fare(seeds: range) -> None:
+@pytest.mark.parametrize("seeds", [range(QUICK), pytest.param(range(QUICK, ALL), marks=pytest.mark.hostile)])
+def test_random_expressions_are_answered_at_once(seeds):
     functions = 0
     for seed in seeds:
         chance = random.Random(seed)
@@ -75,15 +76,6 @@ def fare(seeds: range) -> None:
         prefix = "d/dx " * (chance.random() < 0.1) * chance.randint(1, 4)
         functions += answered(prefix + text)
     assert functions > 0.2 * len(seeds)  # it is not all nonsense
-
-
-def test_random_expressions_are_answered_at_once():
-    fare(range(QUICK))
-
-
-@pytest.mark.hostile
-def test_many_random_expressions_are_answered_at_once():
-    fare(range(QUICK, ALL))
 
 
 WAYS = {

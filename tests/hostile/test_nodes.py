@@ -6,21 +6,20 @@ import os
 import re
 import socket
 import stat
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+import xarray as xr
+
+import giantstep as gs
+from giantstep.errors import ParameterError
 
 from ..surface.command import giantstep
 
 pytestmark = pytest.mark.posix
 
 CURVE = "predict --eta 1 --alpha0 1 --alpha 1,2 --lam 0.1"
-SAVE = """
-import giantstep as gs
-gs.save(gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=1, lam=0.1), "node.nc")
-"""
 WRITERS = (  # a command, and the file that it writes
     (f"{CURVE} --out node.nc", "node.nc"),
     (f"{CURVE} --out node.csv", "node.csv"),
@@ -48,10 +47,6 @@ alpha0 = 2
 """
 
 
-def pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
 def device(path: Path) -> None:
     """What /dev/null is: its size is 0, and who replaces that breaks the machine."""
     try:
@@ -75,11 +70,11 @@ def listener(path: Path) -> None:
         os.chdir(here)
 
 
-def folder(path: Path) -> None:
-    path.mkdir()
+def device_behind_a_link(path: Path) -> None:
+    path.symlink_to("/dev/zero")
 
 
-NODES = (pipe, device, link_to_a_pipe, listener, folder)
+NODES = (os.mkfifo, os.mkdir, device, device_behind_a_link, link_to_a_pipe, listener)
 
 
 def identity(path: Path) -> tuple[int, ...]:
@@ -93,20 +88,23 @@ def test_no_command_replaces_or_waits_for_what_is_not_a_plain_file(command, name
     (tmp_path / "sweep.toml").write_text(SWEEP)
     node(tmp_path / name)
     before, around = identity(tmp_path / name), sorted(tmp_path.iterdir())
-    done = giantstep(command, tmp_path)  # which is stopped, with another status, if it hangs
+    done = giantstep(command, tmp_path)
     assert done.returncode == 2
     assert re.search(f"{re.escape(name)}'? is not a plain file", done.stderr)
     assert identity(tmp_path / name) == before
     assert sorted(tmp_path.iterdir()) == around
 
 
+@pytest.mark.parametrize("ending", ["nc", "json"])
 @pytest.mark.parametrize("node", NODES)
-def test_save_neither_replaces_nor_waits_for_what_is_not_a_plain_file(node, tmp_path):
-    node(tmp_path / "node.nc")
-    before = identity(tmp_path / "node.nc")
-    done = subprocess.run([sys.executable, "-c", SAVE], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert "ParameterError: path = 'node.nc' is not a plain file" in done.stderr
-    assert identity(tmp_path / "node.nc") == before
+def test_neither_save_nor_load_replaces_or_waits_for_what_is_not_a_plain_file(node, ending, tmp_path):
+    path = tmp_path / f"node.{ending}"
+    node(path)
+    before = identity(path)
+    for act in (gs.load, partial(gs.save, xr.Dataset({"a": 1.0}))):
+        with pytest.raises(ParameterError, match=f"path = .*{path.name}' is not a plain file"):
+            act(path)
+    assert identity(path) == before
 
 
 def test_a_store_takes_the_place_of_an_empty_file_behind_a_link(tmp_path):
