@@ -161,9 +161,7 @@ class OneStep(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         layers = [after(size, isinstance(eta, str)) for size in sizes]
         every = max(min(_EVERY, len(start.rows) // max(_ENOUGH, _EACH * labels.shape[1])), 1)
         thinned = [layer.thinned(every if layer.etas.any() else -(-every // 2)) for layer in layers]
-        losses = np.zeros((1, len(fresh)))
-        if len(layers) > 1:
-            losses = np.stack([judged(layer)[1].least for layer in thinned])
+        losses = np.stack([judged(layer)[1].least if len(layers) > 1 else 0 * fresh for layer in thinned])
         means = losses @ fresh / fresh.sum()
         best = int(means.argmin())
         noise = np.linalg.norm(fresh * (losses[0] - losses[best] - means[0] + means[best])) / fresh.sum()

@@ -6,6 +6,7 @@ import math
 import warnings
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from .settings import CONTROLS, Settings
 if TYPE_CHECKING:
     import xarray as xr
 
+_LIBRARIES = SimpleNamespace(gs=gs, np=np)
 _WIDTH = 80  # of a Python line, from its opening on
 _LAYERS = {"step": "Network", "spiked": "SpikedRF"}
-_BLOCKS = ([2.5, 0.5], [0.25, 0.75])  # variances of the inputs, of mean 1, and their shares of the inputs
+_VARIANCES, _MASSES = [2.5, 0.5], [0.25, 0.75]  # variances of the inputs, of mean 1, and their shares of the inputs
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,9 +41,7 @@ class Object:
 
     @property
     def value(self) -> Any:
-        library, _, name = self.maker.partition(".")
-        make = attrgetter(name)({"gs": gs, "np": np}[library])
-        value = make(*self.arguments, **_value(self.named))
+        value = attrgetter(self.maker)(_LIBRARIES)(*self.arguments, **_value(self.named))
         return self.plus + value if self.plus else value
 
     def __repr__(self) -> str:
@@ -135,9 +135,9 @@ def _inputs(settings: Settings) -> Object:
         return Object("gs.Inputs.power_law", (settings.exponent,), {"d": settings.d})
     row = [settings.share, round(1.0 - settings.share, 12)]
     directions = gs.Target(settings.target).directions
-    variances, masses = _BLOCKS
-    shares = row if directions == 1 else [row] * directions
-    return Object("gs.Inputs", (variances,), {"masses": masses, "shares": shares})
+    return Object(
+        "gs.Inputs", (_VARIANCES,), {"masses": _MASSES, "shares": row if directions == 1 else [row] * directions}
+    )
 
 
 def _value(value: Any) -> Any:

@@ -27,7 +27,16 @@ class Jobs:
     def __init__(self, longest: dict[str, float] | None = None):
         self._longest = {"simulation": 900.0} if longest is None else longest
         self._answers: OrderedDict[tuple[str, Settings, bool], str] = OrderedDict()
-        self.lanes = {lane: _workers(lane, count) for lane, count in LANES.items()}
+        self.lanes = {
+            lane: Workers(
+                count,
+                allowed_threads() if lane == "simulation" else 1,
+                "giantstep.explorer.preload",
+                forked=True,
+                niceness=0 if lane == "quick" else _NICENESS,
+            )
+            for lane, count in LANES.items()
+        }
         for workers in self.lanes.values():
             workers.submit(int)  # so that the first question finds a process
 
@@ -44,18 +53,16 @@ class Jobs:
         Raises Refused when there is no answer, and Gone (having ended the work) when nobody wants one.
         """
         if view not in VIEWS:
-            sentence = f"there is no view {view[:40]!r}; there are {', '.join(VIEWS)}"
-            raise Refused(sentence, HTTPStatus.NOT_FOUND)
+            raise Refused(f"there is no view {view[:40]!r}; there are {', '.join(VIEWS)}", HTTPStatus.NOT_FOUND)
         try:
             settings = Settings.parse(given).only(VIEWS[view].uses)
             coarse = coarse and VIEWS[view].drafts
             known = self._answers.get((view, settings, False)) or self._answers.get((view, settings, coarse))
-            last = known or self._computed(view, settings, coarse, send, wanted)
+            send(known or self._computed(view, settings, coarse, send, wanted))
         except (Gone, Refused):
             raise
         except Exception as error:
             raise refusal(error) from None
-        send(last)
 
     def _computed(
         self, view: str, settings: Settings, coarse: bool, send: Callable[[str], None], wanted: Callable[[], bool]
@@ -68,8 +75,10 @@ class Jobs:
             if workers.closed or not wanted():
                 raise Gone
             if time.monotonic() > end:
-                sentence = "this takes too long for a page; use the Python lines or easier values"
-                raise Refused(sentence, HTTPStatus.SERVICE_UNAVAILABLE)
+                raise Refused(
+                    "this takes too long for a page; use the Python lines or easier values",
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                )
 
         line = workers.do(computed, view, settings, coarse, hear=send, look=look)
         if view != "simulate":
@@ -82,12 +91,6 @@ class Jobs:
         """End all work."""
         for workers in self.lanes.values():
             workers.close()
-
-
-def _workers(lane: str, count: int) -> Workers:
-    threads = allowed_threads() if lane == "simulation" else 1
-    niceness = 0 if lane == "quick" else _NICENESS
-    return Workers(count, threads, "giantstep.explorer.preload", forked=True, niceness=niceness)
 
 
 def computed(view: str, settings: Settings, coarse: bool) -> str:

@@ -191,8 +191,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refused("questions must be JSON", HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch("[0-9]{1,5}", length) or int(length) > _MOST_BYTES:
-            sentence = f"the question must say its length, which may be {_MOST_BYTES} bytes at most"
-            raise Refused(sentence, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            raise Refused(
+                f"the question must say its length, which may be {_MOST_BYTES} bytes at most",
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            )
         try:
             return view, manner == "draft", json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
@@ -201,8 +203,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_token(self) -> None:
         given = self.headers.get("Authorization", "").encode()
         if not secrets.compare_digest(given, f"Bearer {self.server.token}".encode()):
-            sentence = "this page may not ask yet: open the whole link that giantstep explore printed in its terminal"
-            raise Refused(sentence, HTTPStatus.UNAUTHORIZED)
+            raise Refused(
+                "this page may not ask yet: open the whole link that giantstep explore printed in its terminal",
+                HTTPStatus.UNAUTHORIZED,
+            )
 
     def _line(self, text: str) -> None:
         """Send a line of an answer; with the first one there is an answer at all."""
@@ -249,13 +253,14 @@ def _about() -> bytes:
     from ..functions import catalogue
     from ..losses import NAMES
 
-    about = {
-        "version": __version__,
-        "plotly": assets.plotly_version(),
-        "missing": assets.MISSING,
-        "controls": controls(),
-        "functions": list(catalogue()),
-        "losses": list(NAMES),
-        "views": {name: {"uses": view.uses, "drafts": view.drafts} for name, view in VIEWS.items()},
-    }
-    return json.dumps(about).encode()
+    return json.dumps(
+        {
+            "version": __version__,
+            "plotly": assets.plotly_version(),
+            "missing": assets.MISSING,
+            "controls": controls(),
+            "functions": list(catalogue()),
+            "losses": list(NAMES),
+            "views": {name: {"uses": view.uses, "drafts": view.drafts} for name, view in VIEWS.items()},
+        }
+    ).encode()

@@ -202,7 +202,13 @@ class Settings:
         if unknown := sorted(str(name) for name in given if name not in CONTROLS):
             raise ParameterError(f"there is no setting {unknown[0]!r}; there are {', '.join(CONTROLS)}")
         settings = cls(**{name: CONTROLS[name].read(name, given[name]) for name in given})
-        settings._check_curve()
+        along = CONTROLS[settings.along]
+        if along.when and along.when["layer"] != settings.layer:
+            raise refused("along", settings.along, "is not a parameter of this first layer; choose another one")
+        if settings.low >= settings.high:
+            raise refused("low", settings.low, f"must be less than {settings.high:g}, where the curve ends")
+        for name in ("low", "high"):
+            along.read(name, getattr(settings, name))
         return settings
 
     def only(self, names: Iterable[str]) -> Settings:
@@ -212,15 +218,6 @@ class Settings:
         """
         used = set(names) - ({self.along} if "along" in names else set())
         return Settings(**{name: value for name, value in asdict(self).items() if name in used})
-
-    def _check_curve(self) -> None:
-        along = CONTROLS[self.along]
-        if along.when and along.when["layer"] != self.layer:
-            raise refused("along", self.along, "is not a parameter of this first layer; choose another one")
-        if self.low >= self.high:
-            raise refused("low", self.low, f"must be less than {self.high:g}, where the curve ends")
-        for name in ("low", "high"):
-            along.read(name, getattr(self, name))
 
 
 CONTROLS: dict[str, Control] = {f.name: f.metadata["control"] for f in fields(Settings)}

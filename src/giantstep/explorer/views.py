@@ -135,8 +135,7 @@ def coefficients(settings: Settings, effort: Effort) -> Answer:
     """Result 2's functions μ0, μ1, μ2 of the projection on the spike, for each letter."""
     taught = {"target": target(settings)} if settings.layer == "step" else {}  # a given spike needs no target
     names = ("mu0", "mu1", "mu2")
-    call = Call("coefficients", settings, {"kappa": _PROFILE} | taught, shows=names, of=("net",))
-    answer, found = call.run()
+    answer, found = Call("coefficients", settings, {"kappa": _PROFILE} | taught, shows=names, of=("net",)).run()
     last = _last(answer)
     letters = last if "letter" in last.dims else last.expand_dims(letter=[np.nan])
     curves = [_named(letters.isel(letter=i), ("letter", *names)) for i in range(letters.sizes["letter"])]
@@ -149,12 +148,12 @@ def spectrum(settings: Settings, effort: Effort) -> Answer:
     exact = settings.bulk == "exact" and settings.steps == 1 and Target(settings.target).directions == 1
     if not exact:  # after several steps it takes too long for a page, of several directions it is not known
         arguments["bulk"] = "isotropic"
-    call = Call("spectrum", settings, arguments, shows=("edge", "outlier", "mass_at_zero"))
-    answer, found = call.run(progress=effort.report)
+    shows = ("edge", "outlier", "mass_at_zero")
+    answer, found = Call("spectrum", settings, arguments, shows).run(progress=effort.report)
     if settings.bulk == "orthogonal":
         found["notes"].append("The spectrum of orthogonal rows is not known here: this is that of isotropic rows.")
-    drawn = ("eigenvalue", "density", "edge", "outlier", "spike", "spike_per_d", "mass_at_zero")
-    return found | _named(_last(answer), drawn) | {"bulk": answer.attrs["bulk"]}
+    drawn = _named(_last(answer), ("eigenvalue", "density", "spike", "spike_per_d", *shows))
+    return found | drawn | {"bulk": answer.attrs["bulk"]}
 
 
 def landscape(settings: Settings, effort: Effort) -> Answer:
@@ -178,8 +177,7 @@ def optimum(settings: Settings, effort: Effort) -> Answer:
     arguments = _arguments(settings, "alpha", "bulk", "d") | {name: 1.0}  # which the search replaces
     arguments |= {"over": tuple(axes), "scan": axes}
     best = {"strength": f"best_{name}", "lam": "best_lam", "error": "best_error"}
-    call = Call("tune", settings, arguments, shows=(*best.values(), "at_end"))
-    answer, found = call.run(progress=effort.report)
+    answer, found = Call("tune", settings, arguments, shows=(*best.values(), "at_end")).run(progress=effort.report)
     values = {key: answer[variable] for key, variable in best.items()}
     return found | {"best": values, "at_end": bool(answer["at_end"])}
 
@@ -188,9 +186,7 @@ def simulate(settings: Settings, effort: Effort) -> Answer:
     """Trained networks: after every trial the means so far, and from the second on their standard errors."""
     values = _range(settings, _SIMULATED)
     arguments = {name: getattr(settings, name) for name in ("alpha", "lam", "loss", "d", "trials", "seed")}
-    arguments |= {settings.along: values}
-    if settings.bulk == "orthogonal":
-        arguments["bulk"] = settings.bulk
+    arguments |= {settings.along: values} | ({"bulk": settings.bulk} if settings.bulk == "orthogonal" else {})
     whole = Call("simulate", settings, arguments)
     answer = {"trials": settings.trials, "d": settings.d, "code": whole.python(), "x": values.value, "trial": 0}
     runs: list[xr.Dataset] = []
@@ -221,8 +217,7 @@ def _curve(settings: Settings, effort: Effort, along: set[str]) -> Answer:
     values = _range(settings, _POINTS[many][effort.coarse])
     arguments = _arguments(settings, *_POINT) | dict.fromkeys(along, values)
     call = Call("predict", settings, arguments, shows=("test_error", "train_error"))
-    draft = {"tolerance": _DRAFT} if effort.coarse else {}
-    answer, found = call.run(throw=False, progress=effort.report, **draft)
+    answer, found = call.run(throw=False, progress=effort.report, **({"tolerance": _DRAFT} if effort.coarse else {}))
     if not np.isfinite(answer["test_error"].values).any():
         raise ParameterError(f"no point of the curve could be computed: {(found['notes'] or ['unknown'])[0]}")
     drawn = {"x": values.value, "along": settings.along, "log": values.maker == "np.geomspace"}
@@ -239,8 +234,7 @@ def _reference(verb: str, settings: Settings, **more: Any) -> Answer:
         "alpha": replace(values, plus=before),
         "alpha0": replace(values, arguments=(steps * low, steps * high, count), plus=settings.alpha),
     }.get(settings.along, settings.alpha + before)
-    call = Call(verb, settings, {"alpha": samples}, shows=("test_error",), of=("y",))
-    answer, found = call.run(**more)
+    answer, found = Call(verb, settings, {"alpha": samples}, shows=("test_error",), of=("y",)).run(**more)
     return found | _named(answer, _TEST_ERRORS) | {"x": values.value}
 
 
@@ -298,9 +292,7 @@ def as_json(answer: Answer) -> str:
 def _plain(values: Any) -> Any:
     """Arrays as nested lists of numbers, with None where there is none: JSON has neither NaN nor infinity."""
     array = np.asarray(values, dtype=float)
-    lists = array.astype(object)
-    lists[~np.isfinite(array)] = None
-    return lists.tolist()
+    return np.where(np.isfinite(array), array, np.array(None)).tolist()
 
 
 @dataclass(frozen=True)
