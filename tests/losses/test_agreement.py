@@ -44,3 +44,14 @@ def test_fitted_readouts_agree_with_theory_for_a_loss_of_each_kind():
 @pytest.mark.slow
 def test_fitted_readouts_agree_with_theory_for_every_loss_and_law_of_labels():
     assert_z_scores(outcomes(CASES, d=400, trials=16, seed=7000))
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_an_output_of_exactly_0_counts_as_half_a_wrong_sign(loss):
+    """A strong spike along κ leaves no ReLU neuron active where κ < 0, and the output 0 there."""
+    model, target = gs.SpikedRF("relu", r=8, gamma=0.6, beta=1), Target("sign", flips=0.1)
+    readout = {"alpha": [0.5, 1.5], "lam": 0.1, "loss": loss, "d": 100}
+    networks = gs.simulate(model, target, **readout, trials=24, seed=3, progress=False)
+    z = gs.compare(gs.predict(model, target, **readout), networks).sel(part="z")
+    # by chance beyond 5 once in 20,000 for Student's law with 23 degrees of freedom; counted as wrong, they make z > 15
+    assert float(abs(z[["test_error_01", "train_error_01"]].to_array()).max()) < 5.0

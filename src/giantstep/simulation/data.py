@@ -61,14 +61,14 @@ class Data:
         """Mean squared errors and shares of wrong signs [2, columns] of readouts [p, columns].
 
         They are against the noiseless target or the "labels". Each readout's are over the first `sizes` [columns]
-        samples.
+        samples. An output of exactly 0, as where no ReLU neuron is active, has no sign: it counts as half wrong.
         """
         backend, total = self.draws.backend, np.zeros((2, len(sizes)))
         for block in self.blocks(int(max(sizes))):
             truth = getattr(block, against)[:, None]
             outputs = backend.matmul(features(block), readouts) / readouts.shape[0] ** 0.5
             used = backend.asarray(block.start + np.arange(truth.shape[0])[:, None] < np.asarray(sizes))
-            wrong = backend.xp.astype(outputs * truth <= 0, backend.dtype)
+            wrong = 0.5 - 0.5 * backend.xp.sign(outputs) * truth
             outputs -= truth
             errors = outputs * outputs, wrong
             total += np.stack([backend.numpy(backend.xp.sum(used * each, axis=0)) for each in errors])

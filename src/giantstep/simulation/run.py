@@ -128,7 +128,7 @@ def simulate(
         Number of test samples. By default `test_error` needs none: it is an exact average over inputs. Where that is
         not possible, 20,000 or 10 d samples are drawn, whichever is more: for nearly parallel rows at small d (a few
         dozen), for targets of several directions, and for signs of a function that is not ±1 itself. Shares of wrong
-        signs are always counted on samples.
+        signs are always counted on samples; an output of exactly 0 is half wrong.
 
     Returns
     -------
