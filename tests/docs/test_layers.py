@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -29,26 +30,21 @@ LAZY = {  # (module, lower layer) of the lazy imports that the page lists
 }
 
 
-def reached(path: Path, node: ast.AST) -> Iterator[str]:
-    """Names at the top of the package that an import statement reaches."""
-    package = path.relative_to(SOURCE).parent.parts
-    dotted: list[list[str]] = []
-    if isinstance(node, ast.Import):
-        dotted = [alias.name.split(".") for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        base = ("giantstep", *package)[: len(package) + 2 - node.level] if node.level else ()
-        whole = [*base, *(node.module.split(".") if node.module else [])]
-        dotted = [whole] if len(whole) > 1 else [[*whole, alias.name] for alias in node.names]
-    yield from (words[1] for words in dotted if words[0] == "giantstep" and len(words) > 1)
-
-
-def imports(path: Path, node: ast.AST, when: str = "on import") -> Iterator[tuple[str, str]]:
-    """What a file imports from the package, and whether "on import", "lazily" or "for types"."""
-    for child in ast.iter_child_nodes(node):
-        yield from ((name, when) for name in reached(path, child))
-        of_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
-        lazy = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-        yield from imports(path, child, "for types" if of_types else "lazily" if lazy else when)
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Names at the top of the package that a file imports, each with "on import", "lazily" or "for types"."""
+    package = ".".join(path.relative_to(SOURCE.parent).parent.parts)
+    when: dict[ast.AST, str] = {}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):  # what is around comes before what is in it
+        of_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        lazy = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        now = "for types" if of_types else "lazily" if lazy else when.get(node, "on import")
+        when |= dict.fromkeys(ast.iter_child_nodes(node), now)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            said = [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom):
+                module = resolve_name("." * node.level + (node.module or ""), package)
+                said = [f"{module}.{name}" for name in said]
+            yield from ((name.split(".")[1], now) for name in said if name.startswith("giantstep."))
 
 
 def home(path: Path) -> str:
@@ -56,9 +52,7 @@ def home(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-IMPORTS = {
-    path: set(imports(path, ast.parse(path.read_text(encoding="utf-8")))) for path in sorted(SOURCE.rglob("*.py"))
-}
+IMPORTS = {path: set(imports(path)) for path in sorted(SOURCE.rglob("*.py"))}
 LAYERED = [path for path in IMPORTS if home(path) not in SURFACE]
 
 

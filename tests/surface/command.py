@@ -16,23 +16,29 @@ from giantstep.errors import GiantstepWarning
 
 COMMAND = [str(Path(sys.executable).parent / "giantstep")]
 SETTINGS = {"OMP_NUM_THREADS": "1", "COLUMNS": "100"}
+CTRL_C = """
+import signal, sys
+from giantstep.simulation import schedule
+attempt, before = schedule.attempt, iter(range(int(sys.argv[1])))
+def attempted(task):
+    if next(before, None) is None:
+        signal.raise_signal(signal.SIGINT)
+    return attempt(task)
+schedule.attempt = attempted
+"""
+"""The beginning of a program in which somebody presses Ctrl-C after so many trials, its argument."""
 
 
 def giantstep(
-    arguments: str | list[str], cwd: Path | str = ".", largest_file: int = 0
+    arguments: str | list[str], cwd: Path | str = ".", largest_file: int = 0, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Output, complaints and exit status of a command; no file that it writes may be larger, if that is said."""
     words = arguments.split() if isinstance(arguments, str) else arguments
     if largest_file:  # which limits a whole process
         return started(words, cwd, largest_file)
     out, err, status = io.StringIO(), io.StringIO(), None
-    with (
-        redirect_stdout(out),
-        redirect_stderr(err),
-        chdir(cwd),
-        patch.dict(os.environ, SETTINGS),
-        warnings.catch_warnings(),
-    ):
+    set_up = patch.dict(os.environ, SETTINGS | environment)
+    with redirect_stdout(out), redirect_stderr(err), chdir(cwd), set_up, warnings.catch_warnings():
         warnings.simplefilter("default", GiantstepWarning)
         try:
             main(words)
@@ -51,12 +57,5 @@ def started(
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
-    return subprocess.run(
-        [*COMMAND, *words],
-        capture_output=True,
-        text=True,
-        env=os.environ | SETTINGS | environment,
-        cwd=cwd,
-        preexec_fn=limit if largest_file else None,
-        timeout=120,
-    )
+    options = {"cwd": cwd, "preexec_fn": limit if largest_file else None, "env": os.environ | SETTINGS | environment}
+    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, timeout=120, **options)

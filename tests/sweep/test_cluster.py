@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,63 +12,32 @@ from giantstep.errors import ParameterError
 from giantstep.sweep import run_sweep
 from giantstep.sweep.toml import read
 
-from .helpers import assert_nothing_twice, assert_same_results, batches, finish, start, wait_for_batches, write_toml
+from .helpers import assert_as_undisturbed, batches, finish, python, start, wait_for_batches, wait_until, write_toml
 
 pytest.importorskip("distributed")
-Spawn = Callable[..., subprocess.Popen[bytes]]
 
 
-@pytest.fixture
-def spawn() -> Iterator[Spawn]:
-    """Processes that are gone when the test is."""
-    started = []
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-
-    def begin(*command: object) -> subprocess.Popen[bytes]:
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        started.append(subprocess.Popen([sys.executable, *map(str, command)], env=environment, **quiet))
-        return started[-1]
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.wait()
+def dask(kind: str, *words: object) -> subprocess.Popen[str]:
+    """A scheduler or a worker."""
+    words = (f"distributed.cli.dask_{kind}", *words, "--host", "127.0.0.1", "--no-dashboard")
+    return python("-m", *words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def cluster(spawn: Spawn, folder: Path) -> tuple[str, Callable[[], subprocess.Popen[bytes]]]:
-    """The address of a new scheduler, and a function that starts a worker for it."""
-    file = folder / "scheduler.json"
-    here = ("--host", "127.0.0.1", "--no-dashboard")
-    spawn("-m", "distributed.cli.dask_scheduler", "--port", 0, "--scheduler-file", file, *here)
-    deadline = time.monotonic() + 60
-    while not file.exists() or not file.read_text().strip():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    address = json.loads(file.read_text())["address"]
-
-    def worker() -> subprocess.Popen[bytes]:
-        return spawn("-m", "distributed.cli.dask_worker", address, "--nthreads", 1, "--no-nanny", *here)
-
-    return address, worker
-
-
-def test_a_cluster_that_loses_workers_gives_the_bits_of_a_local_run(tmp_path, spawn):
-    address, worker = cluster(spawn, tmp_path)
-    toml = write_toml(tmp_path, trials=60)
-    store, alone = tmp_path / "sweep.sqlite", tmp_path / "alone.sqlite"
-    first, second = worker(), worker()
-    driver = start("run", toml, "--scheduler", address, "--quiet")
+def test_a_cluster_that_loses_workers_gives_the_bits_of_a_local_run(tmp_path):
+    file, toml = tmp_path / "scheduler.json", write_toml(tmp_path, trials=60)
+    scheduler = dask("scheduler", "--port", 0, "--scheduler-file", file)
+    wait_until(lambda: file.exists() and file.read_text().strip(), scheduler)
+    worker = ("worker", json.loads(file.read_text())["address"], "--nthreads", 1, "--no-nanny")
+    store, first, second = tmp_path / "sweep.sqlite", dask(*worker), dask(*worker)
+    driver = start("run", toml, "--scheduler", worker[1], "--quiet")
     wait_for_batches(store, 10, driver)
-    worker()  # which has to do the rest
+    dask(*worker)  # which has to do the rest
     first.kill()
     wait_for_batches(store, batches(store) + 10, driver)
     second.kill()
     _, err = driver.communicate(timeout=120)
     assert driver.returncode == 0, err
-    sweep = read(toml)
-    run_sweep(sweep, alone, workers=1)
-    assert_same_results(sweep, store, alone)
-    assert_nothing_twice(sweep, store)
+    assert_as_undisturbed(read(toml), store)
 
 
 def test_an_address_where_nobody_answers_is_an_error_of_one_sentence(tmp_path):

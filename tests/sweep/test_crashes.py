@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import psutil
@@ -19,7 +17,7 @@ from giantstep.sweep.run import Unfinished, run_sweep
 from giantstep.sweep.store import Store, StoreError
 from giantstep.sweep.toml import read
 
-from .helpers import assert_nothing_twice, assert_same_results, batches, finish, start, wait_for_batches, write_toml
+from .helpers import assert_as_undisturbed, batches, finish, python, start, wait_for_batches, write_toml
 
 pytestmark = pytest.mark.posix  # a process that kills itself, or is interrupted
 
@@ -29,8 +27,8 @@ MOST = 25  # units that a run may do before it is killed: there must be some lef
 @pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.slow)])
 def test_kills_at_random_moments_leave_the_table_of_an_uninterrupted_run(kills, tmp_path):
     toml = write_toml(tmp_path, d=20, trials=25 * kills)
-    sweep, store, whole = read(toml), tmp_path / "sweep.sqlite", tmp_path / "whole.sqlite"
-    moment, grown, before, ready = random.Random(20), 0, 0, 1.0
+    store, moment = tmp_path / "sweep.sqlite", random.Random(20)
+    grown, before, ready = 0, 0, 1.0
     for kill in range(kills):
         began = time.monotonic()
         process = start("run", toml, "--workers", 2 if kill % 6 == 4 else 1, "--quiet")
@@ -47,54 +45,36 @@ def test_kills_at_random_moments_leave_the_table_of_an_uninterrupted_run(kills, 
         process.kill()
         assert process.wait() == -signal.SIGKILL, "it was done before it could be killed: give it more to do"
         process.communicate()
-        psutil.wait_procs(workers, timeout=10)
-        assert not [worker for worker in workers if worker.is_running()]
+        assert not psutil.wait_procs(workers, timeout=10)[1]
         grown, before = grown + (batches(store) > before), batches(store)
     assert grown >= kills // 2  # kills hit runs that were at work
     assert finish("run", toml, "--quiet", "--workers", 1)[0] == 0
-    run_sweep(sweep, whole, workers=1)
-    assert_same_results(sweep, store, whole)
-    assert_nothing_twice(sweep, store)
+    assert_as_undisturbed(read(toml), store)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sweep.sqlite", "sweep.toml", "whole.sqlite"]
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
+def test_a_second_driver_is_refused_the_first_goes_on_and_ctrl_c_stops_it_and_says_how_to_go_on(tmp_path):
     toml = write_toml(tmp_path, d=40, trials=400)
     store = tmp_path / "sweep.sqlite"
     process = start("run", toml, "--quiet", "--workers", 2)
-    wait_for_batches(store, 5, process)
+    wait_for_batches(store, 1, process)
+    with pytest.raises(StoreError, match=rf"written by another process \(process {process.pid}, since"):
+        run_sweep(read(toml), store, workers=1)
+    code, out, _ = finish("status", toml)
+    assert code == 0
+    assert "of 800 trials at a setting done" in out
+    wait_for_batches(store, batches(store) + 5, process)
     workers = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert f"go on with: giantstep sweep run {toml}" in err
     assert "Traceback" not in err
-    assert 5 <= batches(store) < 800
-    psutil.wait_procs(workers, timeout=10)
-    assert not [worker for worker in workers if worker.is_running()]
-    sweep = read(toml)
-    fewer = evolve(sweep, simulation=evolve(sweep.simulation, trials=20))
+    assert batches(store) < 800
+    assert not psutil.wait_procs(workers, timeout=10)[1]
+    fewer = evolve(read(toml), simulation=evolve(read(toml).simulation, trials=20))
     run_sweep(fewer, store, workers=1)
-    run_sweep(fewer, tmp_path / "whole.sqlite", workers=1)
-    assert_same_results(fewer, store, tmp_path / "whole.sqlite")
-
-
-def test_a_second_driver_is_refused_and_the_first_goes_on(tmp_path):
-    toml = write_toml(tmp_path, d=20, trials=200)
-    store = tmp_path / "sweep.sqlite"
-    first = start("run", toml, "--quiet", "--workers", 1)
-    wait_for_batches(store, 1, first)
-    with pytest.raises(StoreError, match=rf"written by another process \(process {first.pid}, since"):
-        run_sweep(read(toml), store, workers=1)
-    code, _, err = finish("run", toml, "--workers", 1)
-    assert code == 2
-    assert err.startswith("error: ")
-    code, out, _ = finish("status", toml)
-    assert code == 0
-    assert "of 400 trials at a setting done" in out
-    out, err = first.communicate(timeout=60)
-    assert first.returncode == 0, err
-    assert_nothing_twice(read(toml), store)
+    assert_as_undisturbed(fewer, store)
 
 
 class Deadly:
@@ -104,9 +84,7 @@ class Deadly:
         self.pool = pool
 
     def submit(self, function, work, threads):
-        if work.args[0].trial == 2:
-            return self.pool.submit(os.abort)
-        return self.pool.submit(function, work, threads)
+        return self.pool.submit(*((os.abort,) if work.args[0].trial == 2 else (function, work, threads)))
 
 
 def test_a_job_that_kills_its_worker_is_recorded_and_the_others_are_done(tmp_path):
@@ -133,19 +111,17 @@ for number in range(100000):
 
 
 def test_a_kill_while_a_store_is_made_leaves_nothing_that_stays(tmp_path):
-    """Whatever a killed process has left beside a store is gone once the store is opened again."""
     moment = random.Random(3)
     for kill in range(8):
         folder = tmp_path / str(kill)
         folder.mkdir()
-        process = subprocess.Popen([sys.executable, "-c", MAKING, str(folder)], stdout=subprocess.PIPE)
+        process = python("-c", MAKING, folder)
         process.stdout.readline()
         time.sleep(moment.uniform(0.0, 0.3))
         process.kill()
         process.communicate()
-        left = {path.name.partition(".")[0] for path in folder.iterdir()}
         assert len({path for path in folder.iterdir() if path.suffix != ".sqlite"}) <= 4
-        last = max(left, key=int, default="0")
+        last = max((int(path.name.partition(".")[0]) for path in folder.iterdir()), default=0)
         with Store.writing(folder / f"{last}.sqlite"):
             pass
         assert {path.suffix for path in folder.iterdir()} == {".sqlite"}
@@ -167,7 +143,7 @@ os.kill(os.getpid(), 9)
 
 def test_a_store_of_which_half_is_written_is_made_anew(tmp_path):
     path, whole = tmp_path / "s.sqlite", tmp_path / "whole.sqlite"
-    assert subprocess.run([sys.executable, "-c", MADE_BY_HALVES, str(path)]).returncode == -signal.SIGKILL
+    assert python("-c", MADE_BY_HALVES, path).wait() == -signal.SIGKILL
     assert (tmp_path / "s.sqlite-journal").exists()
     with Store.writing(whole):
         pass

@@ -21,17 +21,14 @@ from giantstep.sweep.job import Outcome
 from giantstep.sweep.run import SweepError
 from giantstep.sweep.store import StoreError
 
-from .helpers import SWEEP, Here, assert_nothing_twice, assert_same_results
+from .helpers import SWEEP, Here, assert_as_undisturbed
 
 
 @contextmanager
 def dask_client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
-    size = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
-    with (
-        distributed.LocalCluster(**size, dashboard_address="127.0.0.1:0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    address = {"dashboard_address": "127.0.0.1:0"}
+    with distributed.Client(n_workers=1, threads_per_worker=1, processes=False, **address) as client:
         yield client
 
 
@@ -53,7 +50,7 @@ def test_an_executor_does_the_jobs_and_stays_open(name, tmp_path, whole):
         again = run_sweep(SWEEP, store, executor=executor, read=False)
         assert (again.theory, again.simulation, again.done) == (None, None, 0)
         assert executor.submit(abs, -1).result() == 1
-    assert_same_results(SWEEP, store, whole)
+    assert_as_undisturbed(SWEEP, store, whole)
 
 
 def test_an_executor_that_is_shut_down_is_named(tmp_path):
@@ -119,7 +116,6 @@ def test_an_open_store_takes_several_sweeps_and_gives_them_back(tmp_path, whole)
         run_sweep(other, store, workers=1)
         assert results(SWEEP, store).simulation.identical(found.simulation)
         assert results(None, store).theory.attrs["target"] == results(other, store).theory.attrs["target"]
-    assert_same_results(SWEEP, path, whole)
-    assert_nothing_twice(SWEEP, path)
+    assert_as_undisturbed(SWEEP, path, whole)
     with Store.reading(path) as store, pytest.raises(StoreError, match="cannot be written"):
         run_sweep(SWEEP, store, workers=1)
