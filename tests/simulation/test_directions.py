@@ -7,16 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from giantstep import Letters, Network, SpikedRF, Step, Target, TwoSpikes, predict
+from giantstep import Letters, Network, SpikedRF, Target, predict
 from giantstep.simulation import simulate
 from giantstep.simulation.draw import Purpose
 from giantstep.simulation.trial import summary_statistics
 from giantstep.theory.layer import seen_from
 
+from ..zoo import PLANE, steps
 from .helpers import LETTERS, drawn, ridge_readout, samples
 
-BOTH = Letters((1.0, -1.0), (0.5, 0.5))
-FEW = {"alpha": 0.2, "lam": 0.1, "n_test": 50, "progress": False}  # a readout that nobody asks about
 STAIR = "x1 + x1*x2"
 ENOUGH = 4.0  # standard errors
 
@@ -29,31 +28,19 @@ def test_one_direction_written_x1_is_x_bit_for_bit():
 
 MODELS = [
     Network("relu", 1.0, 2.0),
-    Network("relu", 1.0, 2.0, steps=2, readout=BOTH),
+    Network("relu", 1.0, 2.0, steps=2, readout="rademacher"),
     Network("tanh", 0.0, 0.0),
     SpikedRF("tanh", r=0.9, gamma=-0.6),
-    SpikedRF("tanh", r=0.9, gamma=1.0),
-    TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)),
+    PLANE,
 ]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_directions_are_orthonormal_and_given_spikes_look_along_the_first(model):
-    layer, _ = drawn(model, Target("x1*x2 + x3 + x1"))
-    theta, v, rest = (np.stack(units) for units in (layer.theta, layer.v, layer.rest))
-    np.testing.assert_allclose(theta @ theta.T, np.eye(3), atol=1e-13)
-    np.testing.assert_allclose(rest @ rest.T, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(rest @ v.T, 0.0, atol=1e-12)
-    if not isinstance(model, Network):
-        given = model.alignments if isinstance(model, TwoSpikes) else (model.gamma,)
-        np.testing.assert_allclose(theta @ v.T, np.outer([1.0, 0.0, 0.0], given), atol=1e-13)
-
-
-@pytest.mark.parametrize("model", [m for m in MODELS if getattr(m, "gamma", None) != 1.0], ids=str)
 def test_psi_is_measured_along_the_directions_that_the_theory_reports(model):
     """Turned until spikes and target meet one to one, measured along ê_m = (θ'_m - γ_m d̂_m)/ρ_m, and turned back."""
     layer, _ = drawn(model, Target("x1*x2 + x3 + x1"))
     theta, v = np.stack(layer.theta), np.stack(layer.v)
+    np.testing.assert_allclose(theta @ theta.T, np.eye(3), atol=1e-13)
     frame = seen_from(np.ones((1, 1, len(v))), (theta @ v.T)[None])
     turn, gamma, met = frame.turn[0], frame.gamma[0], min(len(v), 3)
     along = np.zeros_like(theta)
@@ -82,41 +69,35 @@ def test_spikes_that_point_away_are_measured_as_the_theory_reports_them(activati
         assert bool((np.abs(expected) > allowed).all()), name
 
 
-def z_scores(found, expected):
-    return (found.mean("trial") - expected) / (found.std("trial", ddof=1) / math.sqrt(found.sizes["trial"]))
-
-
-def test_one_step_finds_what_the_label_says_of_each_direction():
-    """v ∝ E[gz] + noise: γ = E[gz]/|v|, |v|² = E[(y - f0)²]/α0 + |E gz|², r = η h1 |v|/β, for relu + ½ relu.
-
-    E relu = 1/√(2π), E relu² = E[z relu] = h1 = ½.
-    """
-    target = Target("max(x1, 0) + max(x2, 0)/2", noise=0.2)
-    found = simulate(Network("relu", eta=1.5, alpha0=2.0), target, d=200, trials=20, **FEW)
-    pull, mean = np.array([0.5, 0.25]), 0.5 / math.sqrt(2 * math.pi)  # that of y - f0
-    error = (1 + 0.25) * (0.5 - 1 / (2 * math.pi)) + mean**2 + 0.2**2
-    length = math.sqrt(error / 2.0 + pull @ pull)
-    assert found.gamma.dims == ("trial", "direction")
-    assert np.abs(z_scores(found.gamma, pull / length)).max() < ENOUGH
-    assert abs(z_scores(found.r, 1.5 * 0.5 * length)) < ENOUGH
+# v ∝ E[gz] + noise: γ = E[gz]/|v|, |v|² = E[(y - f0)²]/α0 + |E gz|², r = η h1 |v|/β, with E relu = 1/√(2π), E relu² =
+# E[z relu] = h1 = ½
+PULL = np.array([0.5, 0.25])
+ERROR = (1 + 0.25) * (0.5 - 1 / (2 * math.pi)) + 0.25 / (2 * math.pi) + 0.2**2
+LENGTH = math.sqrt(ERROR / 2.0 + PULL @ PULL)
 
 
 @pytest.mark.parametrize(
-    ("activation", "first", "theory"),
+    ("net", "target", "expected"),
     [
-        ("relu", 1.5, [[0.69344568, 0.0], [0.77557843, 0.16854905]]),
-        ("tanh", 1.0, [[0.707, 0.0], [0.842, 0.0]]),  # to three digits, an eighth of a standard error
+        (
+            Network("relu", eta=1.5, alpha0=2.0),
+            Target("max(x1, 0) + max(x2, 0)/2", noise=0.2),
+            {"gamma": PULL / LENGTH, "r": 1.5 * 0.5 * LENGTH},
+        ),
+        # the theory's: relu climbs the stair at the second step, and an odd activation does not
+        (steps("relu", (1.5, 1), (2, 2)), STAIR, {"gamma": [[0.69344568, 0.0], [0.77557843, 0.16854905]]}),
+        # to three digits, an eighth of a standard error
+        (steps("tanh", (1, 1), (2, 2)), STAIR, {"gamma": [[0.707, 0.0], [0.842, 0.0]]}),
     ],
+    ids=["one step", "relu", "tanh"],
 )
-def test_relu_climbs_the_stair_at_the_second_step_and_an_odd_activation_does_not(activation, first, theory):
-    """Steps of rate `first` and 1 on two fresh batches of 2d: overlaps with both directions as the theory has them."""
-    steps = [Step(eta=first, alpha0=2.0), Step(eta=1.0, alpha0=2.0)]
-    found = simulate(Network(activation, steps=steps), STAIR, d=200, trials=20, **FEW)
-    assert found.gamma.dims == ("trial", "step", "direction")
+def test_steps_find_what_the_label_says_of_each_direction(net, target, expected):
+    found = simulate(net, target, d=200, trials=20, alpha=0.2, lam=0.1, n_test=50)
+    assert found.gamma.dims == ("trial", *(["step"] if net.most_steps > 1 else []), "direction")
     np.testing.assert_array_equal(found.direction, [1, 2])
-    assert np.abs(z_scores(found.gamma, np.array(theory))).max() < ENOUGH
-    # of relu it is 13 on average
-    assert (float(z_scores(found.gamma, 0.0)[1, 1]) > ENOUGH) == (activation == "relu")
+    for name, value in expected.items():
+        error = found[name].std("trial", ddof=1) / math.sqrt(20)
+        assert np.abs((found[name].mean("trial") - value) / error).max() < ENOUGH
 
 
 def relu_mean(mean, scale):
