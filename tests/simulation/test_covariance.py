@@ -9,10 +9,8 @@ import giantstep as gs
 from giantstep.simulation.draw import Draws, Purpose
 from giantstep.simulation.first_layer import coordinates, eigenvalues, first_layer, target_directions
 
+from ..zoo import BLOCKS, TOGETHER
 from .helpers import BACKEND, drawn, samples
-
-TWO = ([2.5, 0.5], [0.25, 0.75])
-MATRICES = np.array([[[0.5, 0.3], [0.3, 0.4]], [[0.5, -0.3], [-0.3, 0.6]]])
 
 
 def test_one_eigenvalue_is_isotropic() -> None:
@@ -27,8 +25,7 @@ def test_one_eigenvalue_is_isotropic() -> None:
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_directions_have_the_shares_that_were_asked_for(k: int) -> None:
-    shares = MATRICES if k == 2 else MATRICES[:, 0, 0]
-    inputs, d = gs.Inputs(*TWO, shares), 40
+    inputs, d = gs.Inputs(*BLOCKS, TOGETHER if k == 2 else [0.5, 0.5]), 40
     *theta, free = target_directions(inputs, k, d, Draws(3, 1, BACKEND))
     ends = np.cumsum(coordinates(inputs, d))
     assert ends.tolist() == [10, 40]
@@ -37,15 +34,20 @@ def test_directions_have_the_shares_that_were_asked_for(k: int) -> None:
     np.testing.assert_allclose(np.stack(theta) @ free, 0.0, atol=1e-12)
 
 
-def test_two_directions_on_single_eigenvalues_are_orthonormal_with_the_right_mean_shares() -> None:
-    inputs, d = gs.Inputs.power_law(0.5, d=50), 50
-    total = np.zeros(d)
+@pytest.mark.parametrize(
+    "inputs", [gs.Inputs.power_law(0.5, d=50), gs.Inputs([5.5, 0.5], [0.1, 0.9], [[0.02, 0.98]] * 2)]
+)
+def test_two_directions_on_single_coordinates_are_orthonormal_with_the_right_mean_shares(inputs) -> None:
+    counts = coordinates(inputs, d := inputs.d or 10)
+    assert counts[0] == 1
+    total = np.zeros(len(counts))
     for trial in range(400):
         theta = np.stack(target_directions(inputs, 2, d, Draws(0, trial, BACKEND))[:2])
         np.testing.assert_allclose(theta @ theta.T, np.eye(2), atol=1e-12)
-        total += theta[0] ** 2 / 400
+        total += np.add.reduceat(theta[0] ** 2, np.cumsum(counts) - counts) / 400
     # each share is τ·2 sin² of a uniform angle, of standard deviation τ/√2; orthonormality costs a few per cent
-    z = (total - inputs.tau(1)[:, 0, 0]) / (inputs.tau(1)[:, 0, 0] / np.sqrt(2 * 400))
+    tau = inputs.tau(2)[:, 0, 0]
+    z = (total - tau) / (tau / np.sqrt(2 * 400))
     assert np.sqrt((z**2).mean()) < 1.5
 
 
@@ -67,27 +69,15 @@ def test_a_step_is_the_plain_gradient_step_in_the_inputs() -> None:
     gradient = -(letters[:, None] / d) * ((error[:, None] / np.cosh(h) ** 2).T @ x) / n0
     stepped = w - eta * d * gradient[:, there]
     np.testing.assert_allclose(layer.rows[:, there], stepped * root[there], rtol=1e-10, atol=1e-12)
+    pull = root * (block.labels @ x)  # the outputs have mean 0
+    np.testing.assert_allclose(layer.v[0], pull / np.linalg.norm(pull), rtol=1e-10)
 
 
 def test_initial_rows_have_unit_norm_in_the_space_of_the_inputs() -> None:
-    target = gs.Target("sin", inputs=gs.Inputs(*TWO))
+    target = gs.Target("sin", inputs=gs.Inputs(*BLOCKS))
     layer, _ = drawn(gs.Network("tanh", eta=0, alpha0=0), target)
     root = np.sqrt(eigenvalues(target.inputs, 40))
     np.testing.assert_allclose(((layer.rows / root) ** 2).sum(axis=1), 1.0)
-
-
-def test_a_grid_of_exponents_is_its_points() -> None:
-    net = gs.Network("tanh", eta=1, alpha0=1)
-
-    def simulated(exponent: object) -> object:
-        target = gs.Target("sin", noise=0.1, inputs=gs.Inputs.power_law(exponent, d=40))
-        return gs.simulate(net, target, alpha=2, lam=0.1, d=40, trials=2)
-
-    grid = simulated([0.0, 0.4])
-    assert grid.test_error.dims == ("trial", "exponent")
-    for exponent in (0.0, 0.4):
-        alone = simulated(exponent).test_error
-        np.testing.assert_array_equal(grid.test_error.sel(exponent=exponent), alone)
 
 
 @pytest.mark.parametrize("masses", [[0.25, 0.75], [0.26, 0.74]])
@@ -100,15 +90,10 @@ def test_eigenvalues_have_mean_one_whatever_the_size(masses) -> None:
         assert np.unique(omega, return_counts=True)[1].tolist() == coordinates(inputs, d).tolist()[::-1]
 
 
-def _sample(n: int = 1200, d: int = 20, seed: int = 0) -> np.ndarray:
-    """Inputs with a covariance, a mean and heavy tails, in no special basis."""
-    random = np.random.default_rng(seed)
-    rotation = np.linalg.qr(random.normal(size=(d, d)))[0]
-    return random.standard_t(8, size=(n, d)) * np.linspace(2, 0.2, d) @ rotation + 3.0
-
-
 def test_kept_rows_are_the_users_own_and_each_is_in_one_batch() -> None:
-    X = _sample()
+    random = np.random.default_rng(0)
+    rotation = np.linalg.qr(random.normal(size=(20, 20)))[0]
+    X = random.standard_t(8, size=(1200, 20)) * np.linspace(2, 0.2, 20) @ rotation + 3.0
     inputs = gs.Inputs.from_data(X, direction=np.ones(20), keep=True)
     target, net = gs.Target("x", inputs=inputs), gs.Network("tanh", eta=1, alpha0=1, steps=2)
     draws = Draws(0, 0, BACKEND)
