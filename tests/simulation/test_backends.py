@@ -1,15 +1,12 @@
-"""One implementation on several array libraries, and numpy's fast products."""
+"""One implementation on several array libraries, and the threads of numpy and scipy."""
 
 from __future__ import annotations
-
-from itertools import product
 
 import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401  (loads its BLAS)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from giantstep.errors import ParameterError
 from giantstep.model.inputs import Inputs
 from giantstep.model.letters import Letters
 from giantstep.model.network import Network
@@ -17,8 +14,6 @@ from giantstep.model.spiked import SpikedRF
 from giantstep.model.target import Target
 from giantstep.runtime.threads import VARIABLES, limited_threads
 from giantstep.simulation import simulate
-from giantstep.simulation.backend import NumpyBackend, make_backend
-from giantstep.simulation.draw import CHUNK_ROWS, Draws, Kind, Purpose
 from giantstep.simulation.trial import Task, run_trial
 
 from .helpers import library
@@ -66,46 +61,6 @@ def test_single_precision_agrees_to_single_precision(backend):
     for name in ("test_error", "train_error", "q1", "q2", "c", "r", "gamma"):
         np.testing.assert_allclose(single[name], double[name], rtol=1e-5)
         assert not np.array_equal(single[name], double[name])
-
-
-def test_a_gpu_that_torch_does_not_see_is_refused():
-    torch = pytest.importorskip("torch")
-    if torch.cuda.is_available():
-        pytest.skip("there is one")
-    with pytest.raises(ParameterError, match="torch sees no CUDA GPU"):
-        make_backend(device="cuda")
-
-
-def test_a_gpu_draws_rows_that_only_append():
-    """The native generator of torch, tried on the CPU: chunks are keyed, whatever is drawn before them."""
-    backend = library("torch")
-    backend.draws_natively = True
-    draws = Draws(1, 2, backend)
-    long = backend.numpy(draws.normal(Purpose.TRAIN, Kind.INPUTS, 0, 3 * CHUNK_ROWS, 4))
-    part = backend.numpy(draws.normal(Purpose.TRAIN, Kind.INPUTS, CHUNK_ROWS - 3, CHUNK_ROWS + 9, 4))
-    np.testing.assert_array_equal(part, long[CHUNK_ROWS - 3 : CHUNK_ROWS + 9])
-    assert abs(long.mean()) < 4 / np.sqrt(long.size)
-    assert abs(long.var() - 1) < 4 * np.sqrt(2 / long.size)
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_products_do_not_depend_on_the_layout(dtype):
-    rng, backend = np.random.default_rng(0), NumpyBackend(dtype)
-    near = {"rtol": 20 * backend.eps, "atol": 20 * backend.eps}
-    for one, two, order in product("CF", "CF", "CF"):
-        a = np.asarray(rng.standard_normal((5, 7)), dtype=dtype, order=one)
-        b = np.asarray(rng.standard_normal((7, 3)), dtype=dtype, order=two)
-        for left, right in ((a, b), (a, b[:, 0]), (a[0], b), (a[0], b[:, 0]), (a[:, 1:4], b[1:4, ::2])):
-            result = backend.matmul(left, right)
-            np.testing.assert_allclose(result, left @ right, **near)
-            assert result.dtype == dtype
-            assert result.ndim < 2 or result.flags.c_contiguous
-        total = np.ones((5, 3), dtype=dtype, order=order)
-        result = backend.add_product(total, a, b)
-        np.testing.assert_allclose(result, 1 + a @ b, **near)
-        assert np.shares_memory(result, total)
-        gram = backend.add_gram(backend.zeros(7, 7), a)
-        np.testing.assert_allclose(np.tril(gram), np.tril(a.T @ a), **near)
 
 
 def threads() -> dict[str, int]:

@@ -11,45 +11,39 @@ import giantstep as gs
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import CHUNK_ROWS, Draws, Kind, Purpose, step_batch
 
-from .helpers import BACKEND
+from .helpers import BACKEND, library
 
 ENOUGH = 4.0  # standard errors
 
 
-def inputs(start: int, stop: int, width: int = 5, seed: int = 3, trial: int = 4) -> np.ndarray:
-    return Draws(seed, trial, BACKEND).normal(Purpose.TRAIN, Kind.INPUTS, start, stop, width)
+@pytest.mark.parametrize("native", [False, True], ids=["numpy", "a GPU's generator"])
+def test_more_rows_only_append_and_have_the_moments_of_normals(native):
+    """The native generator of torch is tried on the CPU."""
+    backend = library("torch") if native else BACKEND
+    if native:
+        backend.draws_natively = True
 
+    def rows(start, stop):
+        return backend.numpy(Draws(3, 4, backend).normal(Purpose.TRAIN, Kind.INPUTS, start, stop, 50))
 
-def test_more_rows_only_append():
-    long = inputs(0, 3 * CHUNK_ROWS + 7)
+    long = rows(0, 15 * CHUNK_ROWS + 7)
     for start, stop in [(0, 1), (0, CHUNK_ROWS), (5, CHUNK_ROWS + 1), (CHUNK_ROWS - 1, 3 * CHUNK_ROWS + 7)]:
-        np.testing.assert_array_equal(inputs(start, stop), long[start:stop])
+        np.testing.assert_array_equal(rows(start, stop), long[start:stop])
+    assert abs(long.mean()) < ENOUGH / np.sqrt(long.size)
+    assert abs(long.var() - 1) < ENOUGH * np.sqrt(2 / long.size)
 
 
 def test_every_word_of_the_key_opens_another_stream():
-    draws = Draws(3, 4, BACKEND)
     batches = [Purpose.TRAIN, Purpose.TEST, *map(step_batch, range(3))]
-    streams = [draws.normal(batch, Kind.INPUTS, 0, 40, 5) for batch in batches]
-    streams += [
-        inputs(0, 40, seed=4),
-        inputs(0, 40, seed=2**64 - 1),
-        inputs(0, 40, trial=3),
-        inputs(CHUNK_ROWS, CHUNK_ROWS + 40),
+    keys = [(3, 4, batch, Kind.INPUTS, 0) for batch in batches]
+    keys += [(3, 4, Purpose.TRAIN, Kind.INPUTS, CHUNK_ROWS), (3, 4, Purpose.TRAIN, Kind.NOISE, 0)]
+    keys += [(*key, Purpose.TRAIN, Kind.INPUTS, 0) for key in ((4, 4), (2**64 - 1, 4), (3, 3))]
+    streams = [
+        Draws(seed, trial, BACKEND).normal(batch, kind, start, start + 40, 5).ravel()
+        for seed, trial, batch, kind, start in keys
     ]
-    streams += [draws.normal(Purpose.TRAIN, Kind.NOISE, 0, 40, 5)]
-    flat = np.stack([stream.ravel() for stream in streams])
-    correlation = np.corrcoef(flat) - np.eye(len(flat))
-    assert np.abs(correlation).max() < 5 / np.sqrt(flat.shape[1])  # five standard deviations of chance
-
-
-def test_normals_and_uniforms_have_their_moments():
-    z = inputs(0, 4000, width=50)
-    assert abs(z.mean()) < 4 / np.sqrt(z.size)
-    assert abs(z.var() - 1) < 4 * np.sqrt(2 / z.size)
-    u = Draws(0, 0, BACKEND).uniform(Purpose.TRAIN, Kind.COIN, 0, 20000)
-    assert u.shape == (20000,)
-    assert 0 <= u.min() <= u.max() < 1
-    assert abs(u.mean() - 0.5) < 4 / np.sqrt(12 * len(u))
+    correlation = np.corrcoef(streams) - np.eye(len(keys))
+    assert np.abs(correlation).max() < 5 / np.sqrt(200)  # five standard deviations of chance
 
 
 def test_sampled_test_errors_are_of_fresh_samples():
@@ -71,22 +65,22 @@ def chance(value: np.ndarray, target: gs.Target) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("target", "function"),
+    "target",
     [
-        (gs.Target("sign", flips=0.1), lambda z1, z2: z1),
-        (gs.Target("sign", latent_noise=2.0), lambda z1, z2: z1),
-        (gs.Target("logistic", scale=3.0, latent_noise=1.0), lambda z1, z2: z1),
-        (gs.Target("x1*x2 + x1", flips=0.2), lambda z1, z2: z1 * z2 + z1),
-        (gs.Target("x1*x2 + x1", latent_noise=0.7), lambda z1, z2: z1 * z2 + z1),
-        (gs.Target("x1*x2 + x1", scale=2.0, latent_noise=1.5, flips=0.1), lambda z1, z2: z1 * z2 + z1),
+        gs.Target("sign", flips=0.1),
+        gs.Target("sign", latent_noise=2.0),
+        gs.Target("logistic", scale=3.0, latent_noise=1.0),
+        gs.Target("x1*x2 + x1", flips=0.2),
+        gs.Target("x1*x2 + x1", latent_noise=0.7),
+        gs.Target("x1*x2 + x1", scale=2.0, latent_noise=1.5, flips=0.1),
     ],
 )
-def test_signs_are_as_likely_as_the_value_of_the_function_makes_them(target, function):
+def test_signs_are_as_likely_as_the_value_of_the_function_makes_them(target):
     """Labels less their expectation are uncorrelated with whatever the inputs say, to four standard errors."""
     n, theta = 20_000, tuple(np.eye(4)[: target.directions])
     block = Data(Purpose.TRAIN, target, theta, Draws(0, 0, BACKEND)).block(0, n)
     z1, z2 = block.inputs[:, 0], block.inputs[:, 1]
-    value = function(z1, z2)
+    value = z1 if target.directions == 1 else z1 * z2 + z1
     np.testing.assert_array_equal(block.clean, np.sign(value))
     mean = (1 - 2 * target.flips) * (2 * chance(value, target) - 1)
     assert set(np.unique(block.labels)) == {-1.0, 1.0}

@@ -10,7 +10,7 @@ import pytest
 from giantstep.functions import as_function
 from giantstep.model.letters import Letters
 from giantstep.model.network import Network
-from giantstep.model.spiked import SpikedRF, TwoSpikes
+from giantstep.model.spiked import SpikedRF
 from giantstep.model.target import Target, as_target
 from giantstep.simulation import simulate
 from giantstep.simulation.data import Data
@@ -19,10 +19,10 @@ from giantstep.simulation.exact_error import TOLERANCE, network_error
 from giantstep.simulation.features import GaussianFeatures, ResultTwo, exact_error
 from giantstep.simulation.trial import summary_statistics
 
+from ..zoo import BIASED, PLANE
 from .helpers import drawn
 
 LETTERS = Letters((1.0, -0.5), (0.4, 0.6), biases=(0.1, -0.3), c=(1.0, 2.0))
-BIASED = Letters((1.0, -1.0), (0.5, 0.5), biases=(0.5, -0.2))
 
 
 def layer_and_readouts(model, target="sin", d=60):
@@ -31,45 +31,31 @@ def layer_and_readouts(model, target="sin", d=60):
     return draws, layer, np.stack([rng.standard_normal(p), rng.random(p), np.ones(p) / np.sqrt(p)], axis=1)
 
 
-def cosines_of(gram):
-    size = np.sqrt(np.diag(gram))
-    cosine = gram / np.outer(size, size)
+def closed_form(name, gram):
+    """E f(u) f(v) of Gaussian u, v with these covariances, f having this name."""
+    power = np.diag(gram)
+    sizes = np.sqrt(np.outer(power, power))
+    cosine = np.clip(gram / sizes, -1, 1)
     np.fill_diagonal(cosine, 1.0)  # arcsin and arccos turn a rounding error there into its square root
-    return np.clip(cosine, -1, 1), size
-
-
-def arcsine(gram):  # E sign(u) sign(v)
-    return 2 / math.pi * np.arcsin(cosines_of(gram)[0])
-
-
-def erf_kernel(gram):  # E erf(u) erf(v)
-    size = np.sqrt(1 + 2 * np.diag(gram))
-    return 2 / math.pi * np.arcsin(2 * gram / np.outer(size, size))
-
-
-def arccosine(gram):  # E relu(u) relu(v)
-    cosine, size = cosines_of(gram)
     angle = np.arccos(cosine)
-    return np.outer(size, size) * (np.sin(angle) + (math.pi - angle) * cosine) / (2 * math.pi)
+    return {
+        "sign": 2 / math.pi * np.arcsin(cosine),
+        "erf": 2 / math.pi * np.arcsin(2 * gram / np.sqrt(np.outer(1 + 2 * power, 1 + 2 * power))),
+        "relu": sizes * (np.sin(angle) + (math.pi - angle) * cosine) / (2 * math.pi),
+        "sin": np.exp(-(power[:, None] + power) / 2) * np.sinh(gram),
+    }[name]
 
 
-def sine(gram):  # E sin(u) sin(v)
-    size = np.diag(gram)
-    return np.exp(-(size[:, None] + size) / 2) * np.sinh(gram)
-
-
-@pytest.mark.parametrize(
-    ("name", "kernel"), [("erf", erf_kernel), ("sign", arcsine), ("relu", arccosine), ("sin", sine)]
-)
+@pytest.mark.parametrize("name", ["erf", "sign", "relu", "sin"])
 @pytest.mark.parametrize("gamma", [0.0, 0.7, 0.999, 1.0])
 @pytest.mark.parametrize("r", [0.0, 0.8, 3.0])
-def test_the_exact_error_is_that_of_the_closed_form_kernels(name, kernel, gamma, r):
+def test_the_exact_error_is_that_of_the_closed_form_kernels(name, gamma, r):
     """Activation and target from one family whose covariance is known in closed form; small readouts take few terms."""
     _, layer, readouts = layer_and_readouts(SpikedRF(name, r=r, gamma=gamma, c=1.2, beta=0.8))
     rows, function = np.vstack([layer.rows, *layer.theta]), as_function(name)
     for small in (1.0, 1e-5):
         weights = np.vstack([small * readouts / np.sqrt(len(layer.rows)), -np.ones(readouts.shape[1])])
-        expected = np.einsum("ic,ij,jc->c", weights, kernel(rows @ rows.T), weights)
+        expected = np.einsum("ic,ij,jc->c", weights, closed_form(name, rows @ rows.T), weights)
         error = network_error(layer, function, small * readouts)
         np.testing.assert_allclose(error, expected, rtol=TOLERANCE)
 
@@ -82,7 +68,7 @@ SAMPLED = [
     (Network("relu", 1.0, 1.0, readout=BIASED), "abs", "network"),
     (Network("tanh", 1.5, 2.0, readout="gaussian"), "sin", "network"),
     (Network("softplus", 0.0, 0.0), "He2", "network"),
-    (TwoSpikes("relu", (1.0, 0.8), (0.6, 0.5), ((1, 1), (1, -1)), (0.5, 0.5)), "tanh", "network"),
+    (PLANE, "tanh", "network"),
     *((model, target, "gaussian") for model in SPIKED for target in ("sin", "sign")),
 ]
 
@@ -90,21 +76,18 @@ SAMPLED = [
 @pytest.mark.parametrize(("model", "target", "kind"), SAMPLED)
 def test_the_exact_error_is_the_mean_over_samples(model, target, kind):
     draws, layer, readouts = layer_and_readouts(model, target)
-    target, statistics = as_target(target), summary_statistics(layer, readouts)
-    features = layer
-    if kind == "gaussian":
-        features = GaussianFeatures(layer, ResultTwo(model), draws)
-    exact = exact_error(features, target, readouts, statistics)
-    data, runs = Data(Purpose.TEST, target, layer.theta, draws), []
-    for block in data.blocks(60_000):
-        outputs = features(block) @ readouts / np.sqrt(len(readouts))
-        runs.append((outputs - block.clean[:, None]) ** 2)
-    errors = np.concatenate(runs)
+    target = as_target(target)
+    features = GaussianFeatures(layer, ResultTwo(model), draws) if kind == "gaussian" else layer
+    exact = exact_error(features, target, readouts, summary_statistics(layer, readouts))
+    data = Data(Purpose.TEST, target, layer.theta, draws)
+    outputs, clean = zip(*((features(block) @ readouts, block.clean) for block in data.blocks(60_000)), strict=True)
+    errors = (np.concatenate(outputs) / np.sqrt(len(readouts)) - np.concatenate(clean)[:, None]) ** 2
     z = (exact - errors.mean(axis=0)) / (errors.std(axis=0) / np.sqrt(len(errors)))
     assert np.abs(z).max() < 4.5
-    some = 9_000  # not a whole number of blocks
-    sampled, _ = data.errors(features, readouts, np.full(readouts.shape[1], some))
-    np.testing.assert_allclose(sampled, errors[:some].mean(axis=0), rtol=1e-12)
+    sizes = [9_000, 20, 5_000]  # of which none is a whole number of blocks
+    sampled, _ = data.errors(features, readouts, sizes)
+    expected = [errors[:size, column].mean() for column, size in enumerate(sizes)]
+    np.testing.assert_allclose(sampled, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tracemalloc
 from threading import Lock
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -119,6 +120,10 @@ def test_random_features_need_no_derivative():
 def test_cuda_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     with pytest.raises(ParameterError, match=r"needs torch, which is not installed.*giantstep"):
+        simulate(NET, "sin", **FINE, device="cuda")
+    blind = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
+    monkeypatch.setitem(sys.modules, "torch", blind)
+    with pytest.raises(ParameterError, match="torch sees no CUDA GPU"):
         simulate(NET, "sin", **FINE, device="cuda")
 
 
