@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from giantstep.errors import ConvergenceError
 from giantstep.losses import Clipped, Loss, as_loss
 from giantstep.model.network import Network
 from giantstep.model.spiked import SpikedRF
-from giantstep.model.target import Target
 from giantstep.simulation import simulate
 from giantstep.simulation.convex import AIM, TOLERANCE, Newton, convex
 from giantstep.simulation.readout import ridge
 from giantstep.simulation.schedule import TrialError
 
+from ..zoo import FLIPS
 from .helpers import BACKEND
 
 P = 30
@@ -23,17 +24,12 @@ SMOOTH = ("logistic", "squared_hinge", "exponential", "huber:0.5")
 KINKED = ("hinge", "absolute", "pinball:0.8")
 SIZES = (12, 30, 45, 100)  # fewer samples than neurons, as many, and more
 NET = Network("tanh", eta=1.5, alpha0=2.0)
-SIGNS, REALS = Target("sign", flips=0.1), Target("sin", noise=0.3)
 
 
-def target_for(loss: str) -> Target:
-    return SIGNS if as_loss(loss).margin else REALS
-
-
-def problem(loss: Loss, n: int = max(SIZES), p: int = P):
+def problem(loss: Loss):
     rng = np.random.default_rng(1)
-    features = rng.standard_normal((n, p)) + 0.5
-    fields = features[:, 0] + 0.5 * rng.standard_normal(n)
+    features = rng.standard_normal((max(SIZES), P)) + 0.5
+    fields = features[:, 0] + 0.5 * rng.standard_normal(max(SIZES))
     labels = np.sign(fields) if loss.margin else fields
 
     def rows(count, size=17):
@@ -41,7 +37,7 @@ def problem(loss: Loss, n: int = max(SIZES), p: int = P):
             stop = min(start + size, count)
             yield features[start:stop].copy(), labels[start:stop].copy()
 
-    return features / np.sqrt(p), labels, rows
+    return features / np.sqrt(P), labels, rows
 
 
 def objective(loss: Loss, phi, labels, readout, lam: float) -> float:
@@ -53,7 +49,9 @@ def objective(loss: Loss, phi, labels, readout, lam: float) -> float:
 def test_smooth_losses_have_no_gradient_left(name, lam):
     loss = as_loss(name)
     phi, labels, rows = problem(loss)
-    for n, fit in convex(loss, rows, P, {n: [lam] for n in SIZES}, BACKEND).items():
+    fits = convex(loss, rows, P, {n: [lam] for n in SIZES}, BACKEND)
+    for n in SIZES:
+        fit = fits[n]
         a, part, y = fit.readouts[:, 0], phi[:n], labels[:n]
         force = np.asarray(loss.derivative(y, part @ a))
         pull = part.T @ force
@@ -73,7 +71,9 @@ def test_kinked_losses_meet_the_dual_bound_that_scipy_finds(name, lam):
     loss = as_loss(name)
     assert isinstance(loss, Clipped)
     phi, labels, rows = problem(loss)
-    for n, fit in convex(loss, rows, P, {n: [lam] for n in SIZES}, BACKEND).items():
+    fits = convex(loss, rows, P, {n: [lam] for n in SIZES}, BACKEND)
+    for n in SIZES:
+        fit = fits[n]
         part = phi[:n] * labels[:n, None] if loss.margin else phi[:n]
         goal = np.ones(n) if loss.margin else labels[:n]
         dual = minimize(
@@ -91,22 +91,34 @@ def test_kinked_losses_meet_the_dual_bound_that_scipy_finds(name, lam):
         assert fit.optimality[0] < 1e-13  # rounding of outputs at the kinks, divided by lam
 
 
+OWN = {
+    "absolute": Loss(lambda y, z: np.abs(y - z), lambda y, z: np.sign(z - y), kinks=(0.0,)),
+    "huber:0.5": Loss(
+        lambda y, z: np.where(np.abs(y - z) < 0.5, (y - z) ** 2 / 2, 0.5 * np.abs(y - z) - 0.125),
+        lambda y, z: np.clip(z - y, -0.5, 0.5),
+    ),
+    "logistic": Loss(lambda y, z: np.logaddexp(0, -y * z), lambda y, z: -y * expit(-y * z)),
+    "hinge": Loss(lambda y, z: np.maximum(1 - y * z, 0), lambda y, z: -y * (y * z < 1), kinks=(1.0,)),
+}
+
+
 @pytest.mark.parametrize("lam", [1.0, 1e-4])
-@pytest.mark.parametrize("name", [*SMOOTH, *KINKED])
-def test_the_certificate_bounds_the_true_suboptimality_of_unfinished_work(name, lam):
+@pytest.mark.parametrize(("name", "own"), [*((name, None) for name in SMOOTH + KINKED), *OWN.items()])
+def test_the_certificate_bounds_the_true_suboptimality_of_unfinished_work(name, own, lam):
+    """The readout for a loss of one's own is as near to that of the catalogue's as its certificate says."""
     loss = as_loss(name)
     phi, labels, _ = problem(loss)
     best, _ = Newton(phi, labels, lam, loss, BACKEND).solve(np.zeros(P))
     least = objective(loss, phi, labels, best, lam)
     seen = []
     for steps in (0, 1, 2, 4, 8, 1000):
-        solver = Newton(phi, labels, lam, loss, BACKEND)
+        solver = Newton(phi, labels, lam, own or loss, BACKEND)
         readout, gap = solver.solve(np.zeros(P), most_steps=steps)
         value = objective(loss, phi, labels, readout, lam)
         assert value - least <= gap * value + 1e-13 * least
         assert lam / 2 * np.sum((readout - best) ** 2) <= gap * value + 1e-13 * least
         seen.append(gap)
-    assert seen[0] > 1e-3 > seen[-1]  # it was unfinished at first, and then no longer
+    assert seen[0] > 1e-3 > TOLERANCE[8] > seen[-1]  # it was unfinished at first, and then no longer
 
 
 def test_square_losses_by_newton_and_huber_with_a_huge_delta_are_ridge_regression():
@@ -120,52 +132,11 @@ def test_square_losses_by_newton_and_huber_with_a_huge_delta_are_ridge_regressio
     np.testing.assert_allclose(huber.train_loss, exact.train_loss, rtol=1e-11)
 
 
-OWN = {
-    "absolute": Loss(lambda y, z: np.abs(y - z), lambda y, z: np.sign(z - y), kinks=(0.0,)),
-    "huber:0.5": Loss(
-        lambda y, z: np.where(np.abs(y - z) < 0.5, (y - z) ** 2 / 2, 0.5 * np.abs(y - z) - 0.125),
-        lambda y, z: np.clip(z - y, -0.5, 0.5),
-    ),
-    "logistic": Loss(lambda y, z: np.logaddexp(0, -y * z), lambda y, z: -y / (1 + np.exp(y * z))),
-    "hinge": Loss(lambda y, z: np.maximum(1 - y * z, 0), lambda y, z: -y * (y * z < 1), kinks=(1.0,)),
-}
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_a_loss_of_ones_own_gives_what_the_same_loss_of_the_catalogue_gives(name):
-    _, _, rows = problem(as_loss(name))
-    problems = {20: [0.3, 0.03], 70: [0.3]}
-    for n, fit in convex(OWN[name], rows, P, problems, BACKEND).items():
-        expected = convex(as_loss(name), rows, P, problems, BACKEND)[n]
-        assert (fit.optimality < TOLERANCE[8]).all()
-        # |a - a*|² ≤ 2 gap·objective/lam, whatever path led there
-        distance = ((fit.readouts - expected.readouts) ** 2).sum(axis=0)
-        lams = np.array(problems[n])
-        height = n * expected.train_loss + lams / 2 * (expected.readouts**2).sum(axis=0)
-        assert (distance <= 2.1 * (fit.optimality + expected.optimality) * height / lams).all()
-
-
-@pytest.mark.parametrize("name", [*SMOOTH, *KINKED])
-def test_a_point_is_the_same_alone_or_among_others(name):
-    """Warm starts and nested samples must not show."""
-    arguments = {"loss": name, "d": 40, "trials": 2, "n_test": 300}
-    target = target_for(name)
-    grid = simulate(NET, target, alpha=[0.5, 1.0, 2.5], lam=[0.01, 0.1, 1.0], **arguments)
-    point = simulate(NET, target, alpha=2.5, lam=0.01, **arguments)
-    assert grid.optimality.dims == ("trial", "alpha", "lam")
-    assert grid.optimality.attrs["long_name"]
-    assert grid.attrs["loss"] == name
-    assert float(grid.optimality.max()) < 1e-12
-    for quantity in ("test_error", "train_error", "train_loss", "m", "zeta", "psi", "q1", "q2"):
-        same = grid[quantity].sel(alpha=2.5, lam=0.01)
-        np.testing.assert_allclose(point[quantity], same, rtol=1e-8, atol=1e-9)
-
-
 @pytest.mark.parametrize("name", ["logistic", "hinge"])
 def test_single_precision_is_certified_to_single_precision(name):
     arguments = {"alpha": [0.5, 2.0], "lam": 1.0, "d": 40, "trials": 1, "n_test": 300, "loss": name}
-    single = simulate(NET, SIGNS, dtype="float32", **arguments)
-    double = simulate(NET, SIGNS, **arguments)
+    single = simulate(NET, FLIPS, dtype="float32", **arguments)
+    double = simulate(NET, FLIPS, **arguments)
     assert float(single.optimality.max()) < TOLERANCE[4]
     height = single.train_loss * 40 * single.alpha + 0.5 * single.q2 * 40  # lam = 1, |a|² = q2 p
     allowed = np.sqrt(2 * single.optimality * height / 40) + 1e-5  # of |a - a*|/√p, and rounding
@@ -177,7 +148,7 @@ def test_work_that_does_not_reach_its_tolerance_is_an_error_with_a_sentence():
     steep = SpikedRF("1e6*x", r=1.0, gamma=1.0)
     words = r"trial 0 of seed 0 .*'hinge' at lam = 0.1 and 30 samples has a relative duality gap .* larger lam or dtype"
     with pytest.raises(TrialError, match=words) as error:
-        simulate(steep, SIGNS, alpha=1.0, lam=0.1, d=30, trials=1, loss="hinge", dtype="float32")
+        simulate(steep, FLIPS, alpha=1.0, lam=0.1, d=30, trials=1, loss="hinge", dtype="float32")
     assert isinstance(error.value.__cause__, ConvergenceError)
 
 

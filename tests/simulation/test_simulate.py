@@ -23,6 +23,7 @@ from giantstep.runtime.progress import Display
 from giantstep.simulation import simulate
 from giantstep.simulation.schedule import TrialError
 
+from ..zoo import FLIPS
 from .helpers import LETTERS
 
 NET = Network("tanh", eta=1.5, alpha0=2.0)
@@ -96,11 +97,27 @@ def test_a_setting_is_the_same_alone_or_in_a_grid_bit_for_bit():
         np.testing.assert_array_equal(part[name], alone[name])
 
 
-@pytest.mark.parametrize(("model", "target"), [(NET, "sin"), (SRF, Target("sign", flips=0.4))])
-def test_a_point_agrees_whatever_alphas_and_lams_are_asked_for_together(model, target):
-    grid = simulate(model, target, **SMALL | {"lam": np.logspace(-2, 1, 16)})
-    point = simulate(model, target, **SMALL | {"alpha": 1.0, "lam": 0.01})
-    assert_close(point, grid.isel(lam=0).sel(alpha=1.0))
+@pytest.mark.parametrize(
+    ("model", "target", "losses"),
+    [
+        (NET, "sin", ["square"]),
+        (SRF, FLIPS, ["square"]),
+        (NET, FLIPS, ["logistic", "squared_hinge", "exponential", "hinge"]),
+        (NET, Target("sin", noise=0.3), ["huber:0.5", "absolute", "pinball:0.8"]),
+    ],
+)
+def test_a_point_agrees_whatever_alphas_and_lams_are_asked_for_together(model, target, losses):
+    """Warm starts and nested samples must not show."""
+    for loss in losses:
+        convex = {"n_test": 300, "lam": [0.01, 0.1, 1.0]} if loss != "square" else {"lam": np.logspace(-2, 1, 16)}
+        grid = simulate(model, target, loss=loss, **SMALL | convex)
+        point = simulate(model, target, loss=loss, **SMALL | convex | {"alpha": 1.0, "lam": 0.01})
+        assert_close(point, grid.isel(lam=0).sel(alpha=1.0), AGREE if loss == "square" else 1e-9)
+        assert grid.attrs["loss"] == loss
+        if loss != "square":
+            assert grid.optimality.dims == ("trial", "alpha", "lam")
+            assert grid.optimality.attrs["long_name"]
+            assert float(grid.optimality.max()) < 1e-12
 
 
 @pytest.mark.parametrize("readout", ["uniform", LETTERS], ids=["one letter", "letters"])
