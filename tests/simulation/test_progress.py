@@ -36,46 +36,37 @@ def test_logs_get_a_bounded_number_of_lines_with_the_remaining_time():
     assert [duration(s) for s in (8.2, 200, 18720)] == ["8 s", "3 min 20 s", "5 h 12 min"]
 
 
-def test_logs_stay_silent_unless_asked():
-    for wanted in (None, False):
-        stream = io.StringIO()
-        with Display(wanted, stream).over("trials", 1) as shown:
-            shown.advance()
-        assert stream.getvalue() == ""
+@pytest.mark.parametrize("wanted", [None, False, True])
+def test_logs_stay_silent_unless_asked_and_are_on_standard_error(wanted, capsys):
+    simulate(SpikedRF("tanh", 0.5, 0.5), "sin", alpha=1.0, lam=0.1, d=10, trials=2, progress=wanted)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = [line.split(",")[0] for line in captured.err.splitlines()]
+    assert lines == (["trials: 1 of 2 done", "trials: 2 of 2 done"] if wanted else [])
 
 
 @pytest.mark.parametrize(
     ("wanted", "patience", "shown"), [(None, 60.0, False), (None, 0.01, True), (True, 60.0, True), (False, 0.01, False)]
 )
-@pytest.mark.parametrize(("display", "words"), [(Display, "0 of 3 done"), (Share, "bounding")])
+@pytest.mark.parametrize(
+    ("display", "done", "words"), [(Display, 0, "0 of 100 done"), (Share, 44, "44 %"), (Share, 0, "bounding")]
+)
 def test_a_person_sees_a_bar_for_long_work_whose_first_piece_is_not_done(
-    display, words, wanted, patience, shown, monkeypatch
+    display, done, words, wanted, patience, shown, monkeypatch
 ):
+    """And no share that is not known."""
     monkeypatch.setattr(progress, "_PATIENCE", patience)
     stream = Terminal()
-    with display(wanted, stream).over("bounding", 3):
+    with display(wanted, stream).over("bounding", 100) as work:
+        work.update(done)
         deadline = time.monotonic() + 10.0  # the import of what draws the bar
         while shown and words not in stream.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
     left = stream.getvalue()
     assert (words in left) == shown
+    assert " 0 %" not in left
     time.sleep(0.05)
     assert stream.getvalue() == left  # nothing draws any more
-
-
-def test_simulate_reports_on_standard_error_when_asked(capsys):
-    simulate(SpikedRF("tanh", 0.5, 0.5), "sin", alpha=1.0, lam=0.1, d=10, trials=2, progress=True)
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.splitlines()[-1].startswith("trials: 2 of 2 done")
-
-
-def test_a_share_is_told_in_percent_and_nothing_is_said_of_one_that_is_unknown():
-    stream = Terminal()
-    with Share(True, stream).of("tuning") as report:
-        report(0.44)
-    assert "44 %" in stream.getvalue()
-    assert Share(None, stream).words(0) == ""
 
 
 STEP = "--eta 1 --alpha0 1"
@@ -88,16 +79,12 @@ LONG = [
 
 @pytest.mark.parametrize("command", LONG)
 def test_every_command_that_may_take_long_shows_that_it_works_and_ends_in_one_line(command, monkeypatch, capsys):
-    seen = []
-
     class Interrupted(Share):
         def over(self, name, total):
-            seen.append(name)
             raise KeyboardInterrupt
 
     monkeypatch.setattr(output, "Share", Interrupted)
     with pytest.raises(SystemExit) as ended:
         main(command.split())
     assert ended.value.code == 130
-    assert len(seen) == 1
     assert capsys.readouterr().err == "interrupted: nothing more was computed or written\n"

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from giantstep.errors import GiantstepWarning
 from giantstep.functions import Function
+from giantstep.model.inputs import Inputs
 from giantstep.model.letters import Letters
 from giantstep.model.network import Network
 from giantstep.model.spiked import SpikedRF
@@ -38,36 +39,36 @@ def assert_close(one: xr.Dataset, other: xr.Dataset, tolerance: float = AGREE) -
         np.testing.assert_allclose(one[name], other[name], rtol=tolerance, atol=tolerance, err_msg=str(name))
 
 
-@pytest.mark.parametrize("model", [NET, SRF])
-def test_answers_have_the_dimensions_of_the_grid_and_trials(model):
-    result = simulate(model, "sin", **SMALL)
-    for name in ("test_error", "train_error", "train_loss", "m", "zeta", "psi", "q1", "q2"):
-        assert result[name].dims == ("trial", "alpha", "lam")
-        assert result[name].attrs["long_name"]
-        assert np.isfinite(result[name]).all()
-    for name in ("c", "r", "gamma", "overlap"):
-        assert (name in result.data_vars) == isinstance(model, Network)
-        if isinstance(model, Network):
-            assert result[name].dims == ("trial",)
+ONE_LETTER = {"test_error": "", "m": "", "zeta": "", "psi": "", "q1": "", "q2": ""}
+LETTERS_AND_DIRECTIONS = {
+    "m": "letter", "zeta": "letter spike", "q1": "letter letter_", "q2": "letter", "psi": "letter direction",
+    "r": "step letter", "c": "step letter", "gamma": "step letter direction", "overlap": "letter direction",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "dims"),
+    [
+        (SRF, "sin", ONE_LETTER),
+        (NET, "sin", ONE_LETTER | {"c": "", "r": "", "gamma": "", "overlap": ""}),
+        (Network("relu", 1.0, 2.0, steps=2, readout="ternary"), "x1 + x1*x2", LETTERS_AND_DIRECTIONS),
+    ],
+    ids=["spiked", "network", "letters"],
+)
+def test_answers_have_the_dimensions_of_trials_the_grid_and_their_own(model, target, dims):
+    result = simulate(model, target, **SMALL | {"n_test": 50})
+    assert all(result[name].attrs["long_name"] and np.isfinite(result[name]).all() for name in dims)
+    for name, own in dims.items():
+        points = () if name in ("r", "c", "gamma", "overlap") else ("alpha", "lam")
+        assert result[name].dims == ("trial", *points, *own.split())
+    assert ("r" in result.data_vars) == isinstance(model, Network)
     assert list(result.trial) == [0, 1, 2]
+    if dims is LETTERS_AND_DIRECTIONS:
+        assert list(result.letter) == [-1, 0, 1]
+        np.testing.assert_allclose(result.q1, result.q1.transpose(..., "letter_", "letter"), rtol=1e-12)
     assert json.loads(result.attrs["model"])["kind"] == type(model).__name__
     assert (result.attrs["d"], result.attrs["seed"], result.attrs["loss"]) == (40, 0, "square")
     np.testing.assert_array_equal(result.train_loss, result.train_error / 2)
-
-
-def test_several_letters_have_dimensions_of_their_own():
-    letters = Letters((-1.0, 0.0, 1.0), (0.25, 0.5, 0.25))
-    result = simulate(Network("tanh", 1.0, 1.0, readout=letters), "sin", **SMALL)
-    assert result.m.dims == ("trial", "alpha", "lam", "letter")
-    assert result.q1.dims == ("trial", "alpha", "lam", "letter", "letter_")
-    assert result.c.dims == ("trial", "letter")
-    assert list(result.letter) == [-1, 0, 1]
-    np.testing.assert_allclose(result.q1, result.q1.transpose(..., "letter_", "letter"), rtol=1e-12)
-    model = Network("relu", 1.0, 2.0, steps=2, readout=letters)
-    result = simulate(model, "x1 + x1*x2", **SMALL | {"n_test": 50})
-    assert result.psi.dims == ("trial", "alpha", "lam", "letter", "direction")
-    assert result.gamma.dims == ("trial", "step", "letter", "direction")
-    assert result.overlap.dims == ("trial", "letter", "direction")
 
 
 @pytest.mark.parametrize("model", [NET, SRF])
@@ -89,10 +90,17 @@ def test_a_trial_is_the_same_alone_or_among_others_bit_for_bit(model):
     xr.testing.assert_identical(backwards, every.sel(trial=[3, 0]))
 
 
-def test_a_setting_is_the_same_alone_or_in_a_grid_bit_for_bit():
-    grid = simulate(Network("tanh", eta=[0.5, 1.5], alpha0=[1.0, 2.0]), Target("sin", noise=[0.0, 0.2]), **SMALL)
-    alone = simulate(NET, "sin", **SMALL)
-    part = grid.sel(eta=1.5, alpha0=2.0, noise=0.0)
+def test_a_setting_is_the_same_alone_or_in_a_grid_whose_dimensions_may_be_shared_bit_for_bit():
+    def simulated(eta, alpha0, noise, exponent, alpha):
+        target = Target("sin", noise=noise, inputs=Inputs.power_law(exponent, d=40))
+        return simulate(Network("tanh", eta=eta, alpha0=alpha0), target, **SMALL | {"alpha": alpha})
+
+    eta, alpha = (xr.DataArray(values, dims="run") for values in ([0.5, 1.5], [1.0, 2.0]))
+    grid = simulated(eta, [1.0, 2.0], [0.0, 0.2], [0.0, 0.4], alpha)
+    assert grid.test_error.sizes == {"trial": 3, "run": 2, "alpha0": 2, "noise": 2, "exponent": 2, "lam": 2}
+    assert grid.r.sizes == {"trial": 3, "run": 2, "alpha0": 2, "noise": 2, "exponent": 2}
+    alone = simulated(1.5, 2.0, 0.0, 0.4, 2.0)
+    part = grid.isel(run=1).sel(alpha0=2.0, noise=0.0, exponent=0.4)
     for name in alone:
         np.testing.assert_array_equal(part[name], alone[name])
 
@@ -128,15 +136,6 @@ def test_a_grid_of_steps_may_begin_with_none(readout):
         np.testing.assert_allclose(part.test_error, alone.test_error, rtol=1e-8)  # exact to 1e-9 of the target's power
     steps = grid.c.notnull().sum("step")
     assert (steps == steps.steps).all()
-
-
-def test_settings_that_share_a_dimension_are_zipped():
-    eta, alpha = xr.DataArray([0.5, 1.5], dims="run"), xr.DataArray([1.0, 2.0], dims="run")
-    zipped = simulate(Network("tanh", eta=eta, alpha0=2.0), "sin", **SMALL | {"alpha": alpha})
-    assert zipped.test_error.dims == ("trial", "run", "lam")
-    assert zipped.r.dims == ("trial", "run")
-    alone = simulate(NET, "sin", **SMALL | {"alpha": 2.0})
-    np.testing.assert_allclose(zipped.test_error[:, 1], alone.test_error, rtol=AGREE)
 
 
 def test_workers_and_executors_give_the_same_bits():
@@ -214,30 +213,20 @@ def test_ctrl_c_with_workers_does_not_wait_for_the_trials_that_are_left(press_af
     assert 2 <= result.sizes["trial"] < 5000
 
 
-class Interrupting:
-    """An executor whose third future is interrupted while waited for; the fourth is already done."""
+def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest(press_after):
+    futures = [Future() for _ in range(4)]
 
-    def __init__(self):
-        self.futures = []
+    class AllButTheThird:
+        def submit(self, function, task):
+            if task.trial != 2:
+                futures[task.trial].set_result(function(task))
+            return futures[task.trial]
 
-    def submit(self, function, task):
-        self.futures.append(Future() if len(self.futures) != 2 else Waiting())
-        if len(self.futures) != 3:
-            self.futures[-1].set_result(function(task))
-        return self.futures[-1]
-
-
-class Waiting(Future):
-    def result(self, timeout=None):
-        raise KeyboardInterrupt
-
-
-def test_ctrl_c_with_an_executor_keeps_what_is_done_and_cancels_the_rest():
-    executor = Interrupting()
+    press_after(2)
     with pytest.warns(GiantstepWarning, match="3 of 4 trials"):
-        result = simulate(NET, "sin", executor=executor, **SMALL | {"trials": 4})
+        result = simulate(NET, "sin", executor=AllButTheThird(), **SMALL | {"trials": 4})
     assert list(result.trial) == [0, 1, 3]
-    assert executor.futures[2].cancelled()
+    assert futures[2].cancelled()
 
 
 def test_a_users_own_functions_may_return_truth_values_and_single_numbers():
