@@ -55,29 +55,15 @@ for words in (f"predict --eta 1 --alpha0 1 --alpha 1 --lam 0.1 --out {folder}/b.
     except SystemExit as ended:
         assert not ended.code, words
 """,
-    "simulation": """
-import giantstep as gs
-setting = dict(alpha=1.0, lam=0.1, d=30, trials=3)
-net = gs.Network("tanh", eta=1, alpha0=1)
-one, two = (gs.simulate(net, lambda z: z**3, workers=count, **setting) for count in (1, 2))
-assert (abs(one.test_error - two.test_error) < 1e-10).all()
-gs.compare(gs.predict(net, "sin", alpha=1.0, lam=0.1), gs.simulate(net, "sin", **setting))
-from giantstep.runtime.workers import process_pool, WorkerDied
-with process_pool(1, 1) as pool:
-    try:
-        pool.submit(os._exit, 3).result(60)
-    except WorkerDied as death:
-        assert "exit status 3" in str(death)
-    else:
-        raise AssertionError
-""",
-    "sweeps": """
+    "simulation and sweeps": """
 from pathlib import Path
 import giantstep as gs
 from giantstep.sweep import Store
 from giantstep.sweep.store import StoreError
 store = Path(folder) / "s.sqlite"
-sweep = gs.Sweep(gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", alpha=1.0, lam=0.1, theory=True)
+net = gs.Network("tanh", eta=[1, 2], alpha0=1)
+assert gs.simulate(net, lambda z: z**3, alpha=1.0, lam=0.1, d=20, trials=3, workers=2).sizes["trial"] == 3
+sweep = gs.Sweep(net, "sin", alpha=1.0, lam=0.1, theory=True)
 assert gs.run_sweep(sweep, store, workers=2).done
 with Store.writing(store):
     try:
@@ -106,7 +92,8 @@ server.server_close()
 
 @pytest.mark.linux  # which has all that is taken away
 @pytest.mark.parametrize(
-    ("played", "part"), [*(("win32", part) for part in PARTS), ("darwin", "explorer"), ("darwin", "sweeps")]
+    ("played", "part"),
+    [*(("win32", part) for part in PARTS), ("darwin", "explorer"), ("darwin", "simulation and sweeps")],
 )
 def test_it_works_without_what_another_system_lacks(part: str, played: str, tmp_path: Path) -> None:
     done = subprocess.run(

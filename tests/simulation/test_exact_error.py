@@ -90,27 +90,23 @@ def test_the_exact_error_is_the_mean_over_samples(model, target, kind):
     np.testing.assert_allclose(sampled, expected, rtol=1e-12)
 
 
+RELU, PARALLEL = SpikedRF("relu", r=1.0, gamma=0.7), SpikedRF("tanh", r=0.5, gamma=0.5, beta=[1 / 3, 4.0])
+
+
 @pytest.mark.parametrize(
-    ("target", "options", "method"),
+    ("model", "target", "options", "method", "samples"),
     [
-        (Target("x1*x2"), {"n_test": 100}, "sampled"),
-        (Target("x1*x2"), {"features": "gaussian"}, "sampled"),
-        (Target("x1*x2", flips=0.1), {}, "sampled"),
-        (Target("sign(x1*x2)", flips=0.1), {}, "sampled"),
-        (Target("tanh"), {}, "exact"),
-        (Target("tanh"), {"n_test": 100}, "sampled"),
+        (RELU, Target("x1*x2"), {"n_test": 100}, "sampled", 100),
+        (RELU, Target("x1*x2"), {"features": "gaussian"}, "sampled", 20_000),
+        (RELU, Target("x1*x2", flips=0.1), {}, "sampled", 20_000),
+        (RELU, Target("sign(x1*x2)", flips=0.1), {}, "sampled", 20_000),
+        (RELU, Target("tanh"), {}, "exact", 0),
+        (RELU, Target("tanh"), {"n_test": 100}, "sampled", 100),
+        (PARALLEL, Target("tanh"), {"d": 6}, "exact or sampled", [0, 20_000]),  # many rows in few dimensions
     ],
     ids=str,
 )
-def test_the_answer_says_how_test_errors_were_averaged(target, options, method):
-    setting = {"alpha": 1.0, "lam": 0.1, "d": 60, "trials": 2}
-    found = simulate(SpikedRF("relu", r=1.0, gamma=0.7), target, **setting, **options)
+def test_the_answer_says_how_test_errors_were_averaged(model, target, options, method, samples):
+    found = simulate(model, target, **{"alpha": 1.0, "lam": 0.1, "d": 60, "trials": 2} | options)
     assert found.attrs["test_error_method"] == method
-    samples = 0 if method == "exact" else options.get("n_test", 20_000)
-    np.testing.assert_array_equal(found.test_samples, [samples, samples])
-
-
-def test_rows_that_are_nearly_parallel_are_left_to_sampling():
-    model, target = SpikedRF("tanh", r=0.5, gamma=0.5, beta=20.0), as_target("sin")
-    _, layer, readouts = layer_and_readouts(model, target, d=3)
-    assert network_error(layer, target.function, readouts) is None
+    np.testing.assert_array_equal(found.test_samples, np.broadcast_to(samples, found.test_samples.shape))
