@@ -21,9 +21,6 @@ def said(page: str, pattern: str) -> float:
     return float(number)
 
 
-# the isotropic model of a network
-
-
 def gap_of(net: gs.Network, target: str):
     """Relative difference of the isotropic model's test error from the network's own."""
     exact, isotropic = (gs.predict(net, target, **READOUTS, bulk=bulk).test_error for bulk in ("exact", "isotropic"))
@@ -72,18 +69,12 @@ def test_where_excess_and_stretch_are_small_the_isotropic_model_is_good():
     assert float(np.abs(fine).max()) < 0.02
 
 
-# steps
-
-
 def test_a_step_of_three_takes_the_common_part_of_tanh_rows_away():
     """docs/theory/finite-size.md: the pull on m shrinks by a factor 100."""
     z, w = np.polynomial.hermite_e.hermegauss(200)
     h1 = float(w @ (z * np.tanh(z)) / w.sum())
     factor = said("docs/theory/finite-size.md", r"For a tanh network with \$\\tilde\\eta=3\$ that is a factor (\d+)")
     assert 1.0 / (1.0 - 3.0 * h1**2) ** 2 == pytest.approx(factor, rel=0.05)
-
-
-# random features
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu", "softplus"])
@@ -93,26 +84,18 @@ def test_random_features_never_beat_the_best_linear_predictor(activation):
     assert float(found.test_error.min()) > gs.linear_error("sin")
 
 
-# networks at scale
-
-
 def test_the_figures_of_the_readme_are_those_of_the_tables_of_networks_drawn_at_random():
     page = (ROOT / "docs/networks_at_scale.md").read_text(encoding="utf-8")
     header = "| network | simulated | exact | gap | z | z of the training loss |\n|---|---|---|--:|--:|--:|\n"
     tables = [table.partition("\n\n")[0] for table in page.split(header)[1:]]
 
-    def figures(chosen):
-        """How many networks, the rms z of their test errors, and the largest gap in per cent."""
-        rows = [re.findall(r"\| ([-+\d.]+) % \| ([-+\d.]+) \|", table) for table in chosen]
-        gap, z = np.array([row for table in rows for row in table], dtype=float).T
-        return len(z), np.sqrt(np.mean(z**2)), np.max(np.abs(gap))
-
-    with_a_covariance = [tables[5], tables[7]]
     for chosen, words in (
         (tables, r"drawn at random, d = 2000 to 4000"),
-        (with_a_covariance, r"of these, whose inputs have a covariance"),
+        ([tables[5], tables[7]], r"of these, whose inputs have a covariance"),
     ):
-        count, rms, gap = figures(chosen)
-        assert count == said("README.md", rf"\| (\d+) (?:networks )?{words}")
-        assert rms == pytest.approx(said("README.md", rf"{words} \| rms z ([\d.]+)"), abs=0.006)
-        assert gap == pytest.approx(said("README.md", rf"{words} \| rms z [\d.]+, largest gap ([\d.]+) %"), abs=0.06)
+        gap, z = np.array(re.findall(r"\| ([-+\d.]+) % \| ([-+\d.]+) \|", "\n".join(chosen)), dtype=float).T
+        assert len(z) == said("README.md", rf"\| (\d+) (?:networks )?{words}")
+        rms = said("README.md", rf"{words} \| rms z ([\d.]+)")
+        assert np.sqrt(np.mean(z**2)) == pytest.approx(rms, abs=0.006)
+        largest = said("README.md", rf"{words} \| rms z [\d.]+, largest gap ([\d.]+) %")
+        assert np.max(np.abs(gap)) == pytest.approx(largest, abs=0.06)

@@ -1,7 +1,5 @@
 """Descriptions of inputs with a covariance."""
 
-from __future__ import annotations
-
 import json
 import pickle
 
@@ -53,12 +51,6 @@ def test_a_source_moves_the_target_along_the_power_law() -> None:
     assert exponents.at(exponent=0.5) == usual
 
 
-def test_the_effective_rank_is_the_squared_trace_over_the_trace_of_the_square() -> None:
-    assert gs.Inputs(*TWO).effective_rank == pytest.approx(1 / (0.25 * 2.5**2 + 0.75 * 0.5**2))  # of d
-    values = np.arange(1, 31) ** -0.5
-    assert gs.Inputs.power_law(0.5, d=30).effective_rank == pytest.approx(values.sum() ** 2 / (values**2).sum())
-
-
 def _sample(n: int = 4000, d: int = 40) -> np.ndarray:
     """Gaussian inputs with a known covariance, in no special basis, with a mean."""
     random = np.random.default_rng(3)
@@ -108,7 +100,6 @@ NAMES |= {"data": gs.Inputs.from_data, "X": SAMPLE, "few": _sample(300)}
         ("Inputs([1, np.nan])", "finite"),
         ("Inputs([0, 0])", "all 0"),
         ("Inputs([])", "list of numbers"),
-        ("Inputs(['a'])", "not a number"),
         ("Inputs([1, 2], [0.5, 0.6])", "sum to 1.1"),
         ("Inputs([1, 2], [1.0])", "1 entries for 2 eigenvalues"),
         ("Inputs([1, 2], None, [0.5, 0.6])", "sum to 1.1"),

@@ -9,9 +9,6 @@ import xarray as xr
 
 import giantstep as gs
 from giantstep import Letters, Network, ParameterError, SpikedRF, Step, Target, TwoSpikes
-from giantstep.model.parameters import PARAMETERS
-
-from .surface.command import giantstep
 
 NAMES = {kind.__name__: kind for kind in (Network, SpikedRF, TwoSpikes, Step, Target, Letters)}
 RUN = xr.DataArray([0.5, 1.0], dims="run")
@@ -22,7 +19,6 @@ NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1,
     ("call", "words"),
     [
         ("Network('tanh', -1, 1)", "eta = -1 is not allowed: it must be at least 0"),
-        ("Network('tanh', [1, -2], 1)", "eta = -2"),
         ("Network('tanh', inf, 1)", "eta = inf .* must be finite and at least 0"),
         ("Network('tanh', None, 1)", "eta is missing: give eta and alpha0, or a schedule"),
         ("Network('tanh', 1, -0.5)", "alpha0 = -0.5 .*inf is allowed"),
@@ -40,8 +36,6 @@ NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1,
         ("Network('tanh', [[1.0]], 1)", "eta has 2 dimensions"),
         # what numpy would take for a number
         ("Network('tanh', 'fast', 1)", "eta = 'fast' is not a number"),
-        ("Network('tanh', [1, '2'], 1)", "has a text where a number is needed"),
-        ("Network('tanh', xr.DataArray(['2'], dims='eta'), 1)", "has a text where a number is needed"),
         ("Network('tanh', np.array([1, '2'], dtype=object), 1)", "has a text where"),
         ("Network('tanh', [1, 2j], 1)", "is not a number or a sequence of numbers"),
         ("Network('tanh', 10**400, 1)", "is not a number or a sequence of numbers"),
@@ -51,7 +45,6 @@ NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1,
         ("Network('tanh', True, 1)", "eta = True has a truth value where .* write 1 or 0"),
         ("Network('tanh', xr.DataArray([True], dims='eta'), 1)", "has a truth value"),
         ("Network('tanh', -RUN, 1)", r"eta = -0\.5"),
-        ("Network('tanh', 1, 1, steps=True)", "steps = True has a truth value"),
         # names
         ("Network('stair', 1, 1)", "no function is called 'stair'; giantstep.functions.catalogue"),
         ("Network('staircase', 1, 1)", "'staircase' is a target of several directions"),
@@ -61,18 +54,14 @@ NAMES |= {"gs": gs, "np": np, "xr": xr, "inf": np.inf, "net": Network("tanh", 1,
         ("Network('tanh', 1, 1, readout='fancy')", "readout = 'fancy' is unknown"),
         ("Network('tanh', 1, 1, readout={-1: 0.5, 1: 0.5})", r"Letters\(\(-1, 1\), \(0.5, 0.5\)\)"),
         ("Network('tanh', 1, 1, readout=Letters((1,), (1,), c=(2,)))", "row norms follow from its step"),
-        ("Letters((True,), (1,))", "Letters.values = .* has a truth value"),
         ("Letters((1, 2), (1,))", "1 entries for 2 values"),
         ("Letters((1, 2), (0.5, 0.6))", "sum to 1"),
         ("Letters((1, 2), (1.5, -0.5))", "Letters.weights = -0.5 .* greater than 0"),
         ("Letters((1,), (1,), c=(0,))", "Letters.c = 0 .* greater than 0"),
-        ("Letters((np.nan,), (1,))", "Letters.values = nan"),
         # spikes and targets
         ("SpikedRF('tanh', 1, 1.01)", "gamma = 1.01 .* between -1 and 1"),
         ("SpikedRF('tanh', inf, 1)", "r = inf .* a finite number"),
-        ("SpikedRF('tanh', 1, 1, c=0)", "c = 0"),
         ("Target('sign', flips=0.6)", "flips = 0.6 .* between 0 and 0.5"),
-        ("Target('sign', flips=[0.1, 0.2])", "flips = .* not a single number"),
         ("Target('sign', flips=0.1, noise=1)", "use flips or latent_noise"),
         ("Target('logistic', scale=0)", "scale = 0"),
         ("Target('sin', scale=2)", "scale = 2 is for the target 'logistic'.* use 'logistic', or flips"),
@@ -111,6 +100,8 @@ TEXTS = [  # what `repr` shows of what they make
     "Network('tanh', eta=1, alpha0=2, steps=[1, 3], rows='gaussian')",
     "Network('tanh', eta=1, alpha0=1, bias_scale=0.5)",
     "Network('tanh', steps=[Step(1, alpha0=0.5), Step([2, 3], alpha0=1, loss='logistic')])",
+    "SpikedRF('relu', r=[0.5, 1], gamma=1)",
+    "SpikedRF('relu', r=[0.5, 2], gamma=1)",
     "SpikedRF('relu', r=1, gamma=1, readout=Letters([1], weights=[1], biases=[2]))",
     "TwoSpikes('relu', strengths=[1, 1], alignments=[0.7, 0.5], left=[[1, 1], [1, -1]], weights=[0.5, 0.5])",
     "Target('sin', noise=[0, 0.5])",
@@ -134,36 +125,24 @@ def test_descriptions_are_shown_as_calls_and_survive_their_dictionary(text):
     assert hash(again) == hash(thing)
     assert json.loads(json.dumps(again.to_dict())) == plain
     assert sum(again == other for other in (ZOO | NO_CALL).values()) == 1
-
-
-@pytest.mark.parametrize(
-    ("thing", "early"),
-    [
-        (
-            Network("tanh", 1, 1),
-            {"kind": "Network", "activation": "tanh", "eta": 1, "alpha0": 1, "beta": 1, "step_loss": "square",
-             "readout": {"values": [1], "weights": [1]}},
-        ),
-        (
-            Target("sin"),
-            {"kind": "Target", "function": "sin", "noise": 0, "flips": 0, "latent_noise": 0, "scale": None},
-        ),
-    ],
-    ids=repr,
-)  # fmt: skip
-def test_dictionaries_are_those_of_early_versions_where_newer_parameters_are_at_their_defaults(thing, early):
-    """Sweeps find their results, and files their models, by these."""
-    assert json.loads(json.dumps(thing.to_dict())) == early
-    assert type(thing).from_dict(early) == thing
-
-
-def test_descriptions_differ_by_value_and_by_dimension():
-    assert Network("tanh", [1, 2], 1) != Network("tanh", [1, 3], 1)
-    assert Network("tanh", [0.5, 1], 1) != Network("tanh", RUN, 1)
-    assert Network("tanh", 1, 1) != Network("tanh", 1, 1, steps=1)
-    assert Letters((1, 2), (0.5, 0.5), biases=(0.0, 1.0)) != Letters((1, 2), (0.5, 0.5))
     with pytest.raises(AttributeError):
-        Network("tanh", 1, 1).eta = 2  # type: ignore[misc]
+        again.to_dict = None
+
+
+EARLY = [  # sweeps find their results, and files their models, by these
+    (
+        Network("tanh", 1, 1),
+        '{"kind": "Network", "activation": "tanh", "eta": 1, "alpha0": 1, "beta": 1, "step_loss": "square",'
+        ' "readout": {"values": [1], "weights": [1]}}',
+    ),
+    (Target("sin"), '{"kind": "Target", "function": "sin", "noise": 0, "flips": 0, "latent_noise": 0, "scale": null}'),
+]
+
+
+@pytest.mark.parametrize(("thing", "early"), EARLY, ids=repr)
+def test_dictionaries_are_those_of_early_versions_where_newer_parameters_are_at_their_defaults(thing, early):
+    assert json.loads(json.dumps(thing.to_dict())) == json.loads(early)
+    assert type(thing).from_dict(json.loads(early)) == thing
 
 
 def test_a_model_can_be_had_with_other_numbers():
@@ -184,21 +163,11 @@ def test_a_model_can_be_had_with_other_numbers():
     assert target.at(noise=1, exponent=0.5) == Target("sin", noise=1, inputs=gs.Inputs.power_law(0.5, d=30))
 
 
-@pytest.mark.parametrize(
-    ("target", "binary"),
-    [
-        (Target("logistic"), True),
-        (Target("x1 + x1*x2", scale=2), True),
-        (Target("sin", flips=0.1), True),
-        (Target("sign"), True),
-        (Target("sign(x1*x2)"), True),
-        (Target("sign", noise=0.1), False),
-        (Target("sin"), False),
-    ],
-    ids=repr,
-)
-def test_labels_are_binary_where_they_have_two_values(target, binary):
-    assert target.binary == binary
+def test_labels_are_binary_where_they_have_two_values():
+    signs = [Target("logistic"), Target("x1 + x1*x2", scale=2), Target("sin", flips=0.1)]
+    signs += [Target("sign"), Target("sign(x1*x2)")]
+    assert all(target.binary for target in signs)
+    assert not any(target.binary for target in (Target("sign", noise=0.1), Target("sin")))
 
 
 def test_biases_of_a_law_are_independent_of_the_letters():
@@ -229,15 +198,6 @@ def test_two_spikes_are_one_where_all_pairs_are_multiples_of_one():
     assert two((2, 0)).reduced().gamma == pytest.approx(0.6)
     assert abs(np.asarray(two((2, 0)).reduced().readout.values)) == pytest.approx([1, 2])
     assert two((2, 0.1)).reduced() is None
-
-
-def test_a_row_of_the_table_of_parameters_is_an_argument_and_an_option_with_its_words():
-    shown = "".join(giantstep("predict --help").stdout.split())
-    for name, row in PARAMETERS.items():
-        for kind in set(row.of) & set(NAMES):
-            assert name in signature(NAMES[kind]).parameters
-            if name not in ("function", "inputs"):  # which have other words on the command line
-                assert f"--{name.replace('_', '-')}" in shown
 
 
 def test_notebooks_offer_what_users_give_and_ask_and_show_what_was_given_but_no_html_of_the_user_s():

@@ -1,7 +1,5 @@
 """What is packaged is what is here: one version, one list of libraries, and every file that a release needs."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

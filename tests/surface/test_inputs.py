@@ -1,7 +1,5 @@
 """Inputs with a covariance on the command line and in sweep files: the words make what Python makes."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path
@@ -18,22 +16,15 @@ from .command import giantstep as run
 NET = "--eta 1 --alpha0 1 --alpha 2 --lam 0.1 --d 40 --trials 2 --format csv"
 MODEL = gs.Network("tanh", eta=1, alpha0=1)
 BLOCKS = gs.Inputs([5, 1], [0.25, 0.75], [0.8, 0.2])
+X, W = np.random.default_rng(0).normal(size=(500, 40)) * np.linspace(2, 0.1, 40), np.ones(40)
+ALONG, LABELLED = gs.Inputs.from_data(X, direction=W), gs.Inputs.from_data(X, y=X @ W)
 
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Path:
-    np.save(tmp_path / "X.npy", np.random.default_rng(0).normal(size=(500, 40)) * np.linspace(2, 0.1, 40))
-    np.save(tmp_path / "w.npy", np.ones(40))
-    np.save(tmp_path / "y.npy", np.load(tmp_path / "X.npy") @ np.ones(40))
+    for name, values in (("X", X), ("w", W), ("y", X @ W)):
+        np.save(tmp_path / f"{name}.npy", values)
     return tmp_path
-
-
-def _from_files(folder: Path) -> gs.Inputs:
-    return gs.Inputs.from_data(np.load(folder / "X.npy"), direction=np.load(folder / "w.npy"))
-
-
-def _from_labels(folder: Path) -> gs.Inputs:
-    return gs.Inputs.from_data(np.load(folder / "X.npy"), y=np.load(folder / "y.npy"))
 
 
 @pytest.mark.parametrize(
@@ -41,16 +32,14 @@ def _from_labels(folder: Path) -> gs.Inputs:
     [
         ("--eigenvalues 5,1 --masses 0.25,0.75 --shares 0.8,0.2", BLOCKS),
         ("--power-law 0,0.3 --source 2", gs.Inputs.power_law([0, 0.3], d=40, source=2)),
-        ("--inputs {}/X.npy --direction {}/w.npy", _from_files),
-        ("--inputs {}/X.npy --labels {}/y.npy", _from_labels),
+        ("--inputs {}/X.npy --direction {}/w.npy", ALONG),
+        ("--inputs {}/X.npy --labels {}/y.npy", LABELLED),
     ],
-)  # fmt: skip
+)
 def test_options_make_the_inputs_that_python_makes(words: str, inputs: gs.Inputs, sample: Path) -> None:
-    inputs = inputs(sample) if callable(inputs) else inputs
     done = run(f"simulate {NET} {words.replace('{}', str(sample))}")
     found = [float(row["test_error"]) for row in csv.DictReader(io.StringIO(done.stdout))]
-    target = gs.Target("sin", inputs=inputs)
-    expected = gs.simulate(MODEL, target, alpha=2, lam=0.1, d=40, trials=2).test_error
+    expected = gs.simulate(MODEL, gs.Target("sin", inputs=inputs), alpha=2, lam=0.1, d=40, trials=2).test_error
     np.testing.assert_allclose(found, expected.values.ravel(), rtol=1e-9)
 
 
@@ -91,15 +80,15 @@ theory = {{ d = 40 }}
         ("eigenvalues = [5, 1], masses = [0.25, 0.75], shares = [0.8, 0.2]", BLOCKS),
         ("eigenvalues = [2.5, 0.5], d = 40", gs.Inputs([2.5, 0.5], d=40)),
         ("power_law = 0.3", gs.Inputs.power_law(0.3, d=1000)),
-        ('inputs = "X.npy", direction = "w.npy"', _from_files),
-        ('inputs = "X.npy", labels = "y.npy"', _from_labels),
+        ('inputs = "X.npy", direction = "w.npy"', ALONG),
+        ('inputs = "X.npy", labels = "y.npy"', LABELLED),
     ],
-)  # fmt: skip
+)
 def test_sweep_files_have_the_same_words(words: str, inputs: gs.Inputs, sample: Path) -> None:
     path = sample / "sweep.toml"
     path.write_text(TOML.format(inputs=words))
     sweep = read(path)
-    assert sweep.target.inputs == (inputs(sample) if callable(inputs) else inputs)
+    assert sweep.target.inputs == inputs
     assert gs.Sweep.from_dict(sweep.to_dict()).target == sweep.target
 
 

@@ -1,6 +1,6 @@
 """In a notebook: a bar for what takes long, and short errors."""
 
-from __future__ import annotations
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,12 +16,8 @@ def shown(monkeypatch) -> list[str]:
     import IPython.display
 
     texts: list[str] = []
-
-    class Handle:
-        def update(self, data, raw):
-            texts.append(data["text/html"])
-
-    monkeypatch.setattr(IPython.display, "display", lambda data, display_id, raw: Handle())
+    handle = SimpleNamespace(update=lambda data, raw: texts.append(data["text/html"]))
+    monkeypatch.setattr(IPython.display, "display", lambda data, display_id, raw: handle)
     monkeypatch.setattr(progress, "in_notebook", lambda: True)
     return texts
 
@@ -53,18 +49,15 @@ def test_quick_work_and_an_own_report_show_no_bar(shown, monkeypatch):
     ("cell", "words"),
     [
         (
-            "gs.predict(gs.Network('sign', eta=1, alpha0=1), 'sin', alpha=1, lam=0.1)",
-            ["gs.predict(gs.Network('sign'", "its derivative is not a function"],
+            "gs.predict(gs.Network('sign', 1, 1), 'sin', 1, 1)",
+            ["gs.Network('sign'", "its derivative is not a function"],
         ),
         ("gs.Target('tanh(x + )')", ["gs.Target('tanh(x + )')", "this is not an expression"]),
         (
-            "gs.predict(gs.Network(gs.Function(lambda x: 1 / 0), eta=1, alpha0=1), 'sin', alpha=1, lam=0.1)",
-            ["ZeroDivisionError: division by zero", "does not accept a numpy array (division by zero)"],
+            "gs.Target(lambda x: 1 / 0)",
+            ["ZeroDivisionError: division by zero", "not accept a numpy array (division by"],
         ),
-        (
-            "raise gs.GiantstepError('no answer') from ZeroDivisionError()",
-            ["ZeroDivisionError", "GiantstepError: no answer"],
-        ),
+        ("raise gs.GiantstepError('no') from ZeroDivisionError()", ["ZeroDivisionError", "GiantstepError: no"]),
     ],
 )
 def test_errors_show_the_users_lines_the_message_and_its_cause_alone(cell, words, monkeypatch, capsys):
