@@ -148,16 +148,12 @@ def test_dictionaries_are_those_of_early_versions_where_newer_parameters_are_at_
 def test_a_model_can_be_had_with_other_numbers():
     net = Network("tanh", [1, 2], 1, beta=2, steps=[1, 3])
     hash(net)  # a copy is equal by its own value, also where caches know the original
-    assert net.at(eta=2, steps=3) == Network("tanh", 2, 1, beta=2, steps=3)
-    assert net.at(eta=2, steps=1).most_steps == 3  # of the grid that it is from
     assert net.moved(eta=[4, 5]) == Network("tanh", [4, 5], 1, beta=2, steps=[1, 3])
     with pytest.raises(ParameterError, match="eta = -1"):
         net.moved(eta=-1)
     two = Network("tanh", steps=[Step([1, 2], 3), Step(4, 5, loss="logistic")])
     assert list(two.numbers()) == ["eta_1", "alpha0_1", "eta_2", "alpha0_2", "beta"]
     assert two.at(eta_1=2, beta=3) == Network("tanh", beta=3, steps=[Step(2, 3), Step(4, 5, loss="logistic")])
-    moved = two.moved(alpha0_2=[6, 7])
-    assert moved == Network("tanh", steps=[Step([1, 2], 3), Step(4, [6, 7], loss="logistic")])
     target = Target("sin", noise=[0, 1], inputs=gs.Inputs.power_law([0, 0.5], d=30))
     hash(target)
     assert target.at(noise=1, exponent=0.5) == Target("sin", noise=1, inputs=gs.Inputs.power_law(0.5, d=30))

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 _PACKAGE = (str(Path(__file__).parent), "<attrs generated methods giantstep.")
 _LIBRARIES = (*_PACKAGE, *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<frozen")
 _LONGEST = 200  # characters of a value in a message
+_EXCERPT = 60  # characters of an expression around what is wrong with it
 
 
 class GiantstepError(Exception):
@@ -139,8 +140,9 @@ class ExpressionError(ParameterError):
     page = "Your own activation, target or loss"
 
     def __init__(self, reason: str, text: str, position: int = 0):
-        shown, at = _excerpt(text, position)
-        super().__init__(f"{reason}\n  {shown}\n  {' ' * at}^")
+        line = " ".join(text.split("\n"))
+        start = max(0, min(position - _EXCERPT // 2, len(line) - _EXCERPT))
+        super().__init__(f"{reason}\n  {line[start : start + _EXCERPT]}\n  {' ' * (position - start)}^")
         self.reason: str = reason
         self.text, self.position = text, position
 
@@ -220,10 +222,3 @@ def warn(message: str | Warning, category: type[Warning] = GiantstepWarning) -> 
     while frame.f_back and frame.f_globals.get("__name__", __name__).startswith("giantstep"):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def _excerpt(text: str, position: int, width: int = 60) -> tuple[str, int]:
-    """At most `width` characters of one line of `text` around `position`, and where that lies in them."""
-    line = " ".join(text.split("\n"))
-    start = max(0, min(position - width // 2, len(line) - width))
-    return line[start : start + width], position - start

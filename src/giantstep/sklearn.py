@@ -143,10 +143,6 @@ class OneStepRegressor(RegressorMixin, OneStep):
         return tags
 
 
-def _is_logistic(estimator: OneStepClassifier) -> bool:
-    return estimator._loss().name == "logistic"
-
-
 class OneStepClassifier(ClassifierMixin, OneStep):
     """Classification by a two-layer network after one giant gradient step, then logistic regression.
 
@@ -194,7 +190,7 @@ class OneStepClassifier(ClassifierMixin, OneStep):
         codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         return self.classes_[codes]
 
-    @available_if(_is_logistic)
+    @available_if(lambda estimator: estimator._loss().name == "logistic")
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities [n, classes]; with many classes, those of each against the rest, normalised."""
         from scipy.special import expit

@@ -32,8 +32,6 @@ class NamedArray:
 
     def over(self, sizes: Mapping[str, int]) -> np.ndarray:
         """Values on the grid of these dimensions, its own among them; equal along the others."""
-        if self.dims == tuple(sizes):
-            return self.values
         in_order = self.values.transpose([self.dims.index(dim) for dim in sizes if dim in self.dims])
         shape = [size if dim in self.dims else 1 for dim, size in sizes.items()]
         return np.broadcast_to(in_order.reshape(shape), list(sizes.values()))

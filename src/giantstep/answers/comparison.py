@@ -155,8 +155,10 @@ def summary(comparison: xr.Dataset) -> Summary:
     usual = f"rms z {np.sqrt((trials - 1) / (trials - 3)):.2f}" if trials > 3 else "any rms z"
     beyond = 100 * 2 * student.sf(3, trials - 1)
     table = aligned({name: np.array(column, dtype=object) for name, column in columns.items()})
-    notes = [f"expected for {trials} trials if the theory holds: {usual}, |z| > 3 {beyond:.1f} %"]
-    notes.append(_sizes_in_words(comparison))
+    notes = [
+        f"expected for {trials} trials if the theory holds: {usual}, |z| > 3 {beyond:.1f} %",
+        _sizes_in_words(comparison),
+    ]
     if np.isfinite(comparison.attrs.get("theory_d", np.inf)):
         beyond_scatter = [_left_out(comparison, str(name)) for name in comparison]
         notes += filter(None, [*beyond_scatter, of_the_limit(map(str, comparison))])
@@ -228,15 +230,20 @@ def of_the_limit(statistics: Iterable[str]) -> str:
     """Which statistics no theory corrects for d, in a sentence; nothing where there are none."""
     statistics = set(statistics)
     uncorrected = ", ".join(name for name in names("first layer") if name in statistics).replace("_", " ")
-    words = "compared with the limit d = inf, so that part of the z is due to the finite d"
-    return f"{words}: {uncorrected}" if uncorrected else ""
+    return (
+        uncorrected and f"compared with the limit d = inf, so that part of the z is due to the finite d: {uncorrected}"
+    )
 
 
 def side_by_side(comparison: xr.Dataset, name: str) -> xr.Dataset:
     """Theory, simulation, standard error and z of one statistic as variables of their own, for a table."""
     values = {part: comparison[name].sel(part=part, drop=True) for part in PARTS}
-    columns = {name: values["theory"], "simulated": values["simulation"]}
-    columns |= {"±": values["standard_error"], "z": values["z"].round(2)}
+    columns = {
+        name: values["theory"],
+        "simulated": values["simulation"],
+        "±": values["standard_error"],
+        "z": values["z"].round(2),
+    }
     return comparison.drop_vars([*comparison.data_vars, "part"]).assign(columns)
 
 
@@ -304,8 +311,7 @@ def _hint_at_size(theory_d: float, d: Any, errors: xr.DataArray | None) -> None:
 
 
 def _span(values: np.ndarray) -> str:
-    several = f"{len(values)} values from {values.min():g} to {values.max():g}"
-    return several if len(values) > 1 else f"{values[0]:g}"
+    return f"{len(values)} values from {values.min():g} to {values.max():g}" if len(values) > 1 else f"{values[0]:g}"
 
 
 def _warn_if_different(theory: xr.Dataset, simulation: xr.Dataset) -> None:

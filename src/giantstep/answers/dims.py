@@ -62,11 +62,10 @@ class Dimensions:
         }
         # after one step all letters have one alignment and, if they have no biases, r in proportion to the letter
         self._alike = () if steps > 1 else ("gamma",) if letters.biases is not None else ("r", "gamma")
-        values = list(letters.values)
         # numbers of the user's along some of them
-        self.coords: dict[str, list[float]] = (
-            {"letter": values, "letter_": values} if self.several and model.group == "letter" else {}
-        )
+        self.coords: dict[str, list[float]] = {
+            dim: list(letters.values) for dim in ("letter", "letter_") if self.several and model.group == "letter"
+        }
         for dim, size in (("step", steps), ("direction", directions)):
             if size > 1:
                 self.coords[dim] = list(range(1, size + 1))

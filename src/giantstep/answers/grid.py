@@ -45,8 +45,10 @@ class Grid:
                     raise ParameterError(
                         f"{name} has {size} values along dimension {dim!r}, and {other} has {self.sizes[dim]}", name
                     )
-                if dim != name and (dim in _RESERVED or parameters.get(dim) is not None):
-                    _check_dimension(name, dim, parameters.get(dim))
+                if dim != name and (dim in _RESERVED or not _varies_along(parameters.get(dim), dim)):
+                    raise ParameterError(
+                        f"{name} has the dimension {dim!r}, which answers have already; rename it", name
+                    )
             if labelled:
                 self._labels |= {d: _described(d, (d,), value.coords[d]) for d in dims if d in value.coords}
             self._arrays[name] = _described(name, dims, array)
@@ -159,10 +161,9 @@ class LayerGrid:
         return self.grid.answer(variables, attrs, axes.coords | numbers | dict(coords or {}))
 
 
-def _check_dimension(name: str, dim: str, parameter: Any) -> None:
-    """Refuse a dimension that an answer would have twice; that of another parameter which varies along it is fine."""
-    if dim in _RESERVED or tuple(getattr(parameter, "dims", (dim,) * np.ndim(parameter))) != (dim,):
-        raise ParameterError(f"{name} has the dimension {dim!r}, which answers have already; rename it", name)
+def _varies_along(parameter: Any, dim: str) -> bool:
+    """Whether a dimension with a parameter's name is that parameter's own: of another an answer would have two."""
+    return parameter is None or tuple(getattr(parameter, "dims", (dim,) * np.ndim(parameter))) == (dim,)
 
 
 def _described(name: str, dims: tuple[str, ...], values: Any) -> NamedArray:

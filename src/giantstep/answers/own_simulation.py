@@ -108,8 +108,7 @@ def _from_table(table: Any, theory: xr.Dataset) -> xr.Dataset:
             "simulation",
         )
     if "trial" not in columns:
-        rows = table.groupby(dims).cumcount() if dims else np.arange(len(table))
-        table = table.assign(trial=rows)
+        table = table.assign(trial=table.groupby(dims).cumcount() if dims else np.arange(len(table)))
     repeated = table.duplicated([*dims, "trial"])
     if repeated.any():
         raise ParameterError(

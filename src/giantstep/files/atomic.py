@@ -39,8 +39,11 @@ def check_plain(path: str | os.PathLike[str]) -> None:
     except OSError as error:
         raise refused("path", str(path), f"cannot be used: {error.strerror}; choose another name") from None
     if not stat.S_ISREG(mode):
-        reason = "is not a plain file but a folder, a pipe, a device or a socket, and is left as it is"
-        raise refused("path", str(path), f"{reason}; choose another name")
+        raise refused(
+            "path",
+            str(path),
+            "is not a plain file but a folder, a pipe, a device or a socket, and is left as it is; choose another name",
+        )
 
 
 @contextmanager

@@ -110,7 +110,14 @@ class Description:
         return f"{type(self).__name__}({', '.join(texts)})"
 
     def _repr_html_(self) -> str:
-        return table(self)
+        """A table with the meaning of each number, for notebooks."""
+        rows = [
+            f"<tr><th><code>{name}</code></th><td><code>{escape(text)}</code></td>"
+            f"<td>{escape(PARAMETERS[name].words if name in PARAMETERS else '')}</td></tr>"
+            for name, text in stated(self)
+        ]
+        caption = f"<caption>{type(self).__name__}</caption>"
+        return f'<table style="text-align: left">{caption}{"".join(rows)}</table>'
 
     def numbers(self) -> dict[str, Any]:
         """The numeric parameters by name, each of which may open a grid dimension, in the order of their table."""
@@ -151,8 +158,9 @@ def check_data(kind: type, data: Any) -> dict[str, Any]:
         raise refused("data", data, f"is not a dictionary, such as {kind.__name__}(...).to_dict() makes")
     parts, known = {name: part for name, part in data.items() if name != "kind"}, signature(kind).parameters
     if unknown := [name for name in parts if name not in known]:
-        names = ", ".join(known)
-        raise refused("data", data, f"has {shown(unknown[0])}, which {kind.__name__} has not; it has {names}")
+        raise refused(
+            "data", data, f"has {shown(unknown[0])}, which {kind.__name__} has not; it has {', '.join(known)}"
+        )
     missing = [name for name, one in known.items() if one.default is one.empty and name not in parts]
     if missing:
         raise refused("data", data, f"has no {missing[0]}, which {kind.__name__} needs")
@@ -197,17 +205,6 @@ def _by_value(value: Any) -> Any:
     if type(value).__name__ == "DataArray":
         return (tuple(value.dims), _by_value(np.asarray(value)))
     return tuple(map(_by_value, value)) if isinstance(value, tuple) else value
-
-
-def table(described: Any) -> str:
-    """An HTML table with the meaning of each number, for notebooks."""
-    rows = [
-        f"<tr><th><code>{name}</code></th><td><code>{escape(text)}</code></td>"
-        f"<td>{escape(PARAMETERS[name].words if name in PARAMETERS else '')}</td></tr>"
-        for name, text in stated(described)
-    ]
-    style = ' style="text-align: left"'
-    return f"<table{style}><caption>{type(described).__name__}</caption>{''.join(rows)}</table>"
 
 
 def stated(described: Any) -> Iterator[tuple[str, str]]:

@@ -276,8 +276,7 @@ class PowerLaw(Inputs):
         omega = np.arange(1.0, self.d + 1) ** -float(self.exponent)  # type: ignore[arg-type]
         omega /= omega.mean()
         shares = omega**self.source
-        masses = np.full(self.d, 1.0 / self.d)
-        self.__dict__.update(eigenvalues=omega, masses=masses, shares=shares / shares.sum())
+        self.__dict__.update(eigenvalues=omega, masses=np.full(self.d, 1.0 / self.d), shares=shares / shares.sum())
 
     def tau(self, k: int) -> np.ndarray:
         return np.asarray(self.shares)[:, None, None] * np.eye(k)

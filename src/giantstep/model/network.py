@@ -34,19 +34,15 @@ def _known_loss(loss: str) -> str:
 def _as_steps(steps: Parameter | Sequence[Step]) -> Any:
     """Numbers of steps, or a schedule of `Step`s."""
     if isinstance(steps, tuple | list) and any(isinstance(step, Step | dict) for step in steps):
-        return tuple(map(_as_step, steps))
+        if others := [step for step in steps if not isinstance(step, Step)]:
+            raise ParameterError(
+                f"steps has {others[0]!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]", "steps"
+            )
+        return tuple(steps)
     counts = checked("steps", steps)
     if np.any(np.asarray(counts) != np.rint(counts)):
         raise refused("steps", counts, "must be whole numbers")
     return counts
-
-
-def _as_step(step: Any) -> Step:
-    if not isinstance(step, Step):
-        raise ParameterError(
-            f"steps has {step!r}, which is no Step; write steps=[Step(eta=1, alpha0=0.5), ...]", "steps"
-        )
-    return step
 
 
 def _as_rows(rows: str | float) -> str | float:

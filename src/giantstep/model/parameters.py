@@ -45,12 +45,18 @@ class Row(NamedTuple):
 
 
 _MODELS, _FEATURES = ("Network", "SpikedRF", "TwoSpikes"), ("SpikedRF", "TwoSpikes")
-_FUNCTION = "a name or an expression, such as tanh(2*x)"
 
 PARAMETERS = {
     # what is to be learned
     "activation": Row(
-        "activation", r"\sigma", _FUNCTION, "text", of=_MODELS, label="Activation", letter="σ", initial="tanh"
+        "activation",
+        r"\sigma",
+        "a name or an expression, such as tanh(2*x)",
+        "text",
+        of=_MODELS,
+        label="Activation",
+        letter="σ",
+        initial="tanh",
     ),
     "function": Row(
         "target",

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from .description import FunctionLike, Parameter
 
 
-def _as_given(function: FunctionLike) -> Function:
-    """The function for type checkers; it is made with the directions and the kinks, once all fields are known."""
-    return function  # type: ignore[return-value]
-
-
 @description
 class Target(Description):
     """The function to learn: labels y = σ*(θ·x/√d) + `noise`·ε. A plain string stands for a target without noise.
@@ -74,7 +69,7 @@ class Target(Description):
     1.939
     """
 
-    function: Function = field(converter=_as_given)
+    function: Function = field(converter=lambda given: given)  # made below, once the directions and kinks are known
     noise: Parameter = DEFAULT
     flips: float = DEFAULT
     latent_noise: float = DEFAULT

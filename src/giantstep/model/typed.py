@@ -62,11 +62,12 @@ def letters(text: str) -> Letters:
         columns = list(zip(*(map(float, entry.split(":")) for entry in text.split(",")), strict=True))
         values, weights, biases = columns if len(columns) == 3 else (*columns, None)
     except ValueError:
-        reason = (
+        raise refused(
+            "readout",
+            text,
             "is not a list of value:weight pairs; write it like -1:0.25,0:0.5,1:0.25, or with a bias in each, like"
-            " 1:0.5:0,1:0.5:0.7"
-        )
-        raise refused("readout", text, reason) from None
+            " 1:0.5:0,1:0.5:0.7",
+        ) from None
     return Letters(values, weights, biases)
 
 
@@ -78,8 +79,7 @@ def schedule(text: str) -> list[Step]:
         entries = [entry.split(":", 2) for entry in text.replace(" ", "").split(",")]
         steps = [(float(eta), float(alpha0), *loss) for eta, alpha0, *loss in entries]
     except ValueError:
-        reason = "is not a list of steps; write them like 1:0.5, 2:1 (eta:alpha0)"
-        raise refused("schedule", text, reason) from None
+        raise refused("schedule", text, "is not a list of steps; write them like 1:0.5, 2:1 (eta:alpha0)") from None
     return [Step(*step) for step in steps]
 
 

@@ -70,14 +70,6 @@ class Drawing(NamedTuple):
     theory_d: float = np.inf  # that the lines are for
     truth: Curve | None = None  # the target along x, which learned functions are drawn over
 
-    @property
-    def compared(self) -> bool:
-        return "part" in self.dataset.dims
-
-    @property
-    def measured(self) -> bool:
-        return self.compared or "trial" in self.curves[0].values.dims
-
 
 def drawing_of(dataset: xr.Dataset, x: str | None, y: str | Sequence[str] | None, theory: xr.Dataset | None) -> Drawing:
     names = quantities(dataset, y)
@@ -136,8 +128,7 @@ def quantities(dataset: xr.Dataset, y: str | Sequence[str] | None) -> list[str]:
 
 def abscissa(dataset: xr.Dataset, names: list[str], x: str | None) -> str:
     """The dimension along the horizontal axis: the one asked for, a function's argument, or the longest."""
-    sizes = {str(dim): n for name in names for dim, n in dataset[name].sizes.items()}
-    sizes = {dim: n for dim, n in sizes.items() if dim not in _NOT_CURVES}
+    sizes = {str(dim): n for name in names for dim, n in dataset[name].sizes.items() if dim not in _NOT_CURVES}
     if x is not None and x not in sizes:
         raise refused("x", x, f"is not a dimension of {names[0]}; it has {', '.join(sizes) or 'none'}")
     if not sizes:

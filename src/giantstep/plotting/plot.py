@@ -91,7 +91,7 @@ def plot(
         drawing = against_samples(drawing)
     count, many = len(drawing.curves), len(drawing.theories)
     with style.styled():
-        axes, below = _axes(ax, drawing.compared)
+        axes, below = _axes(ax, "part" in dataset.dims)
         for index, curve in enumerate(drawing.curves):
             look = style.look(index, count)
             _draw(axes, curve, drawing.lines[index * many : (index + 1) * many], drawing.x, look)
@@ -103,7 +103,8 @@ def plot(
         if reference:
             draw_references(axes, drawing, reference)
         _decorate(axes, below or axes, drawing)
-        named = drawing.measured and ax is None  # of a user's own axes there may be several, with one legend
+        # of a user's own axes there may be several, with one legend
+        named = ax is None and drawing.curves[0].points(drawing.x) is not None
         if named:
             _name_marks(axes, drawing)
         if named or drawing.curves[0].label:
@@ -150,8 +151,7 @@ def _name_marks(axes: Axes, drawing: Drawing) -> None:
         axes.plot([], [], color=color, linestyle=dashes, label=f"{theory}, {size}")
     d = drawing.dataset.attrs.get("d")
     words = f"simulated, $d = {d:g}$" if d is not None and drawing.theories else "simulated"
-    scatter = ": mean ± s.e." if trials is None else f": mean ± s.e., {trials} trials"
-    words += ", 1 trial" if trials == 1 else scatter
+    words += ", 1 trial" if trials == 1 else ": mean ± s.e." + f", {trials} trials" * (trials is not None)
     axes.plot([], [], color=color, marker=style.marker(0), label=words, **style.POINTS)
 
 

@@ -32,9 +32,8 @@ def smooth_theory(dataset: xr.Dataset, names: list[str], x: str) -> xr.Dataset |
     theory has other values now than at the points.
     """
     points = (dataset.sel(part="theory", drop=True) if "part" in dataset.dims else dataset)[names]
-    if dataset.attrs.get("command") not in ("predict", "compare") or x in COUNTED or x not in points.coords:
-        return None
-    if not (2 <= points.sizes.get(x, 0) <= FEW and np.isfinite(points[x]).all()):
+    asked = dataset.attrs.get("command") in ("predict", "compare") and x not in COUNTED and x in points.coords
+    if not (asked and 2 <= points.sizes.get(x, 0) <= FEW and np.isfinite(points[x]).all()):
         return None
     try:
         with warnings.catch_warnings():
@@ -55,8 +54,8 @@ def _predicted(dataset: xr.Dataset, x: str, values: np.ndarray) -> xr.Dataset:
     import xarray as xr
 
     if "bulk" in dataset.dims:
-        bulks = {bulk: dataset.sel(bulk=bulk).assign_attrs(bulk=str(bulk)) for bulk in dataset["bulk"].values}
-        return xr.concat([_predicted(one, x, values) for one in bulks.values()], dataset["bulk"])
+        bulks = (dataset.sel(bulk=bulk).assign_attrs(bulk=str(bulk)) for bulk in dataset["bulk"].values)
+        return xr.concat([_predicted(one, x, values) for one in bulks], dataset["bulk"])
     said = dataset.attrs
     model, target = Model.from_dict(json.loads(said["model"])), Target.from_dict(json.loads(said["target"]))
     readout: dict[str, Any] = {name: dataset[name].values for name in ("alpha", "lam", "d") if name in dataset.coords}
