@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +38,7 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture
-def visit(chromium: Any, explorer: Explorer) -> Iterator[Any]:
+def visit(chromium: Any, explorer: Explorer, request: Any) -> Iterator[Any]:
     """Open the page with given settings in its address, and wait until these cards compute no more.
 
     Whatever the browser complains about fails the test.
@@ -46,7 +46,7 @@ def visit(chromium: Any, explorer: Explorer) -> Iterator[Any]:
     from .looking import settled
 
     complaints: list[str] = []
-    pages = []
+    pages: list[Any] = []
 
     def open_page(
         address: str = "",
@@ -69,7 +69,7 @@ def visit(chromium: Any, explorer: Explorer) -> Iterator[Any]:
         page.on("console", lambda said: complaints.append(said.text) if unexpected(said) else None)
         page.on("request", lambda asked: complaints.append(asked.url) if foreign(asked.url) else None)
         page.goto(f"{explorer.link if token else explorer.url}{address}")
-        pages.append(context)
+        pages.append(page)
         if cards:
             settled(page, *cards)
         return page
@@ -81,14 +81,7 @@ def visit(chromium: Any, explorer: Explorer) -> Iterator[Any]:
         return said.type in ("error", "warning") and not any(words in said.text for words in EXPECTED)
 
     yield open_page
-    for context in pages:
-        context.close()
+    for k, page in enumerate(pages):  # to be looked at
+        page.screenshot(path=f"screenshots/{re.sub('[^a-z0-9]+', '-', request.node.name)}{k}.png")
+        page.context.close()
     assert not complaints
-
-
-@pytest.fixture(scope="session")
-def pictures() -> Path:
-    """Where screenshots go, to be looked at."""
-    folder = Path("screenshots")
-    folder.mkdir(exist_ok=True)
-    return folder

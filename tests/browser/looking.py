@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any
 
@@ -51,7 +50,7 @@ def settled(page: Any, *cards: str) -> None:
 
 def traces(page: Any, card: str = "curve") -> dict[str, dict[str, Any]]:
     """What is drawn on a card, by name; the main curve also as "main"."""
-    picked = "(box) => JSON.stringify((box.data ?? []).map(({name, x, y, meta}) => ({name, x, y, meta})))"
+    picked = "(box) => JSON.stringify((box.data ?? []).map(({name, x, y, z, meta}) => ({name, x, y, z, meta})))"
     found = json.loads(page.locator(f"#{card} .chart").evaluate(picked))
     return {trace["meta"]: trace for trace in found if "meta" in trace} | {trace["name"]: trace for trace in found}
 
@@ -71,18 +70,6 @@ def enter(page: Any, name: str, value: Any) -> None:
         field.select_option(value)
     else:
         field.fill(value)
-
-
-def drawn(page: Any, card: str = "curve") -> None:
-    """There is a picture on the card."""
-    expect(page.locator(f"#{card} .chart .main-svg").first).to_be_visible()
-
-
-def eventually(condition: Callable[[], Any], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 class Delayed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 from threadpoolctl import threadpool_limits
@@ -20,35 +19,24 @@ LONGEST = {"landscape": 6.0, "optimum": 6.0}  # seconds of processor time for th
 LONGEST_VIEW = 3.0
 
 
-def examples(page: Any) -> list[tuple[str, str]]:
-    """Titles and settings, as after # in a link."""
-    groups = page.evaluate("async () => Object.values((await import('./presets.js')).PRESETS)")
-    return [tuple(example) for group in groups for example in group]
-
-
-def parsed(text: str) -> dict[str, Any]:
-    """Settings as the page sends them."""
-    usual = Settings()
-    values: dict[str, Any] = {name: value for name, value in parse_qsl(text) if name != "pin"}
-    for name, value in values.items():
-        kind = type(getattr(usual, name))
-        if kind is bool:
-            values[name] = value == "true"
-        elif value != "inf":
-            values[name] = kind(value)
-    return values
+def examples(page: Any) -> list[tuple[str, str, dict[str, Any]]]:
+    """Titles, settings as after # in a link, and as the page sends them."""
+    return page.evaluate("""async () => {
+      const load = (name) => import(`./${name}.js`), { about } = await load("api"), { PRESETS } = await load("presets");
+      const { decode, initialOf } = await load("state"), initial = initialOf((await about()).controls);
+      return Object.values(PRESETS).flat().map(([title, text]) => [title, text, decode(text, initial)]);
+    }""")
 
 
 def test_every_example_is_answered_soon_and_without_a_warning(visit):
     page = visit("#bulk=isotropic", "curve")
     slow, warned = [], []
-    for title, text in examples(page):
-        settings = Settings.parse(parsed(text))
+    for title, _, given in examples(page):
+        settings = Settings.parse({name: value for name, value in given.items() if name != "pins"})
         for name, view in VIEWS.items():
             polished = settings.loss == "square" and settings.layer == "step" and settings.steps == 1
-            if name in ("simulate", "bounds") or (name == "optimum" and not polished):
-                continue
-            if name == "best_possible" and not settings.best:
+            asked = {"simulate": False, "bounds": False, "optimum": polished, "best_possible": settings.best}
+            if not asked.get(name, True):
                 continue
             with threadpool_limits(1):  # as in the page's own processes
                 begun = time.process_time()
@@ -66,7 +54,7 @@ def test_every_example_is_answered_soon_and_without_a_warning(visit):
 
 def test_every_example_opens_without_a_complaint(visit):
     page = visit("#bulk=isotropic", "curve")
-    for title, text in examples(page):
+    for title, text, _ in examples(page):
         page.locator("#examples").select_option(f"#{text}")
         settled(page, "curve", "learned")
         expect(page.locator("#curve")).to_have_attribute("data-state", "computed", timeout=QUIET)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from .looking import ALL_IN_SIGHT, Delayed, eventually, expect, settled, traces
+from ..explorer.conftest import eventually
+from .looking import ALL_IN_SIGHT, Delayed, expect, settled, traces
 
 pytestmark = pytest.mark.browser
 
@@ -138,7 +139,7 @@ def test_the_strip_of_numbers_has_every_step(visit):
     expect(page.locator("#set-steps-error")).to_contain_text("from 1 to 8")
 
 
-def test_what_is_pinned_stays_to_compare(visit, pictures):
+def test_what_is_pinned_stays_to_compare(visit):
     page = visit("#bulk=isotropic", "curve", "learned")
     kept = traces(page)["main"]["y"]
     page.get_by_role("button", name="Pin", exact=True).click()
@@ -148,7 +149,6 @@ def test_what_is_pinned_stays_to_compare(visit, pictures):
     assert pinned["y"] == kept
     assert traces(page)["main"]["y"] != kept
     eventually(lambda: "pinned: η̃ = 3" in traces(page, "learned"))  # it is drawn when the curve has been
-    page.screenshot(path=pictures / "pinned.png")
     again = visit(f"#{page.url.partition('#')[2]}")  # pins travel with the link
     settled(again, "curve")
     assert traces(again)["pinned: η̃ = 3"]["y"] == kept

@@ -32,8 +32,6 @@ def test_a_chart_has_these_buttons_and_no_others(visit, address):
 
 def test_the_page_asks_its_own_server_alone(visit, explorer):
     page = visit("#d=100&trials=2", size=ALL_IN_SIGHT)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
     page.add_init_script(NOTE_REFUSALS)
     page.reload()
     settled(page)
@@ -43,7 +41,7 @@ def test_the_page_asks_its_own_server_alone(visit, explorer):
             page.locator(f"#{card} .take", has_text="PNG").click()
     page.get_by_role("button", name="Simulate at d = 100").click()
     expect(page.locator("#curve .remark")).to_contain_text("standard errors")
-    asked += page.evaluate("() => performance.getEntriesByType('resource').map(({ name }) => name)")
+    asked = page.evaluate("() => performance.getEntriesByType('resource').map(({ name }) => name)")
     paths = {urlsplit(url).path for url in asked}
     assert {"/main.js", "/plotly.min.js", "/api/landscape", "/api/simulate"} <= paths
     assert {urlsplit(url).netloc for url in asked} - {""} == {urlsplit(explorer.url).netloc}

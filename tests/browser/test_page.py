@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from .looking import CARDS, QUIET, drawn, eventually, expect, settled, traces, unfold
+from ..explorer.conftest import eventually
+from .looking import CARDS, QUIET, expect, settled, traces, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -42,7 +45,7 @@ def test_a_link_restores_the_page(visit):
     assert page.url == address
 
 
-def test_a_function_of_two_directions_is_learned_on_a_plane(visit, pictures):
+def test_a_function_of_two_directions_is_learned_on_a_plane(visit):
     page = visit("", "curve", "learned")
     page.locator("#examples").select_option(label="A readout of both signs")
     settled(page, "curve", "learned")
@@ -61,7 +64,6 @@ def test_a_function_of_two_directions_is_learned_on_a_plane(visit, pictures):
     page.locator("#learned .chart").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#learned .hoverlayer text").first).to_be_visible()
-    page.screenshot(path=pictures / "two-directions.png")
     page.locator("#set-target").fill("sin")  # back to a line
     eventually(lambda: "target (σ⋆)" in traces(page, "learned"))
 
@@ -93,7 +95,7 @@ def test_hostile_texts_give_one_message_at_their_field(visit):
     expect(page.locator("#curve.stale")).to_have_count(0)
 
 
-def test_classification_is_judged_by_its_signs(visit, pictures):
+def test_classification_is_judged_by_its_signs(visit):
     page = visit("#target=sign&noise=0&bulk=isotropic", "curve", "learned")
     expect(page.locator("#summary dt").first).to_have_text("Wrong signs")
     shares = traces(page)["main"]["y"]
@@ -105,7 +107,6 @@ def test_classification_is_judged_by_its_signs(visit, pictures):
     eventually(lambda: any(name.startswith(squared) for name in traces(page, "optimum")))
     page.locator("#set-quantity").select_option("auto")
     eventually(lambda: any(name.startswith("best of the map: wrong") for name in traces(page, "optimum")))
-    page.screenshot(path=pictures / "signs.png", full_page=True)
     page.locator("#set-quantity").select_option("train_error_01")
     page.locator("#set-target").fill("sin")
     expect(page.locator("#curve .facts")).to_contain_text("Labels are not ±1")
@@ -143,13 +144,12 @@ def test_what_is_drawn_can_be_taken_away(visit):
         assert Path(waiting.value.path()).read_bytes().startswith(opening)
 
 
-def test_a_simulation_drops_its_points_and_can_be_cancelled(visit, pictures):
+def test_a_simulation_drops_its_points_and_can_be_cancelled(visit):
     page = visit("#d=100&trials=4&bulk=isotropic", "curve")
     page.get_by_role("button", name="Simulate at d = 100").click()
     expect(page.locator("#curve .remark")).to_contain_text("standard errors", timeout=QUIET)
     eventually(lambda: "simulation, d = 100, 4 of 4 trials" in traces(page))
     assert len(traces(page)["simulation, d = 100, 4 of 4 trials"]["x"]) == 8
-    page.screenshot(path=pictures / "simulation.png")
     page.locator("#set-d").fill("1500")
     eventually(lambda: not any(name.startswith("simulation") for name in traces(page)))  # they were of another d
     page.get_by_role("button", name="Simulate at d = 1500").click()
@@ -161,21 +161,20 @@ def test_a_simulation_drops_its_points_and_can_be_cancelled(visit, pictures):
 def test_the_values_of_every_chart_can_be_saved(visit, card):
     page = visit("#bulk=isotropic", card)
     page.locator(f"#{card}").scroll_into_view_if_needed()
-    drawn(page, card)
+    expect(page.locator(f"#{card} .chart .main-svg").first).to_be_visible()
     with page.expect_download() as waiting:
         page.locator(f"#{card} .take", has_text="CSV").click()
-    head, *rows = Path(waiting.value.path()).read_text().splitlines()
-    assert head.split(",")[0] == ("eta" if card == "optimum" else "series")
+    head, *rows = csv.reader(Path(waiting.value.path()).read_text().splitlines())
+    assert head[0] == ("eta" if card == "optimum" else "series")
+    main = traces(page, card)["main"]
     if card == "optimum":
-        assert len(rows) == 17 * 13
-        return
-    shown = traces(page, card)["main"]
-    if card == "parts":
-        assert [float(row.split(",")[1]) for row in rows] == pytest.approx(shown["x"])
-        return
-    mine = [row.split(",") for row in rows if row.startswith((shown["name"], f'"{shown["name"]}'))]
-    values = [float(row[-2]) for row in mine if row[-2]]
-    assert values == pytest.approx([value for value in shown["y"] if value is not None])
+        map_of = [*np.meshgrid(main["x"], main["y"]), np.exp(np.array(main["z"], float))]  # shades are logarithms
+        np.testing.assert_allclose(np.array(rows, float), np.stack(map_of, axis=-1).reshape(-1, 3), rtol=1e-9)
+    elif card == "parts":
+        assert [float(row[1]) for row in rows] == pytest.approx(main["x"])
+    else:
+        mine = [float(row[2]) for row in rows if row[0] == main["name"] and row[2]]
+        assert mine == pytest.approx([value for value in main["y"] if value is not None])
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (820, 1100), (390, 844)])
@@ -200,7 +199,7 @@ def test_the_main_question_is_above_the_fold(visit):
         assert box["y"] + box["height"] <= 900, place
 
 
-def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit, pictures):
+def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit):
     page = visit("#bulk=isotropic", "curve", size=(390, 844), has_touch=True, is_mobile=True)
     slider = page.locator("#slide-lam")
     page.evaluate("() => document.querySelector('#slide-lam').scrollIntoView({ block: 'end' })")
@@ -211,7 +210,6 @@ def test_on_a_phone_the_curve_stays_in_view_while_a_slider_moves(visit, pictures
     assert chart["y"] >= -1
     assert chart["y"] + chart["height"] <= hand["y"]  # the one is not in front of the other
     assert hand["y"] + hand["height"] <= 845
-    page.screenshot(path=pictures / "phone-slider.png")
 
 
 def test_a_chart_takes_the_keyboard(visit):
@@ -225,7 +223,7 @@ def test_a_chart_takes_the_keyboard(visit):
     assert "this network, isotropic model (d = 300): from" in label
     page.locator("#optimum .chart").focus()
     settled(page, "optimum")
-    drawn(page, "optimum")
+    expect(page.locator("#optimum .chart .main-svg").first).to_be_visible()
     for _ in range(6):  # from the middle, away from the marks
         page.keyboard.press("ArrowRight")
     expect(page.locator("#optimum .hoverlayer text").first).to_contain_text("test error")

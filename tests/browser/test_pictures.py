@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from giantstep.explorer.settings import Settings, controls
 from giantstep.explorer.views import VIEWS
 
-from ..explorer.conftest import Visitor
-from .looking import ALL_IN_SIGHT, CARDS, OTHER, QUIET, enter, eventually, expect, pixels, settled, slide, start, unfold
+from ..explorer.conftest import Visitor, eventually
+from .looking import ALL_IN_SIGHT, CARDS, OTHER, QUIET, enter, expect, pixels, settled, slide, start, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -68,10 +69,6 @@ def main_trace(page: Any, card: str) -> Any:
     return page.locator(f"#{card} .chart").evaluate(picked)
 
 
-def rgb(colour: str) -> np.ndarray:
-    return np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-
-
 def expected(explorer: Any, card: str, settings: dict[str, Any]) -> tuple[Any, Any]:
     """x and y of the main marks (for the map: the cross, and the logarithms of the errors), by the server's answer."""
     found = answer(explorer, QUESTIONS[card], settings)
@@ -123,12 +120,12 @@ def share_in_sight(page: Any, card: str, found: dict[str, Any], wanted: tuple[An
     if card == "parts":  # the middle of each bar that is longer than a few pixels
         zero = page.locator(f"#{card} .chart").evaluate("({ _fullLayout: { xaxis } }) => xaxis._offset + xaxis.d2p(0)")
         bars = [
-            (0.5 * (zero + x), y, rgb(c))
+            (0.5 * (zero + x), y, to_rgb(c))
             for (x, y), c in zip(found["places"], found["marker"]["color"], strict=True)
             if abs(x - zero) > 6
         ]
         return float(np.mean([np.abs(seen[int(y), int(x)] - c).max() < SHADE for x, y, c in bars]))
-    colour, hits = rgb(found["line"]["color"]), []
+    colour, hits = to_rgb(found["line"]["color"]), []
     for (x, y), (x2, y2) in zip(found["places"], found["places"][1:], strict=False):
         if None in (x, y, x2, y2):
             continue
@@ -143,7 +140,7 @@ def share_in_sight(page: Any, card: str, found: dict[str, Any], wanted: tuple[An
 def cells_in_colour(page: Any, found: dict[str, Any], values: np.ndarray) -> float:
     """The share of the map's cells whose middle is seen in the colour of its value."""
     places, shades = zip(*found["colorscale"], strict=True)
-    scale = np.array([rgb(shade) for shade in shades])
+    scale = np.array([to_rgb(shade) for shade in shades])
     known = np.isfinite(values)
     at = (values[known] - found["zmin"]) / (found["zmax"] - found["zmin"])
     wanted = np.stack([np.interp(at, places, channel) for channel in scale.T], axis=-1)
@@ -179,7 +176,7 @@ def shows_its_settings(page: Any, explorer: Any, cards: tuple[str, ...]) -> dict
 
 
 @pytest.mark.parametrize("name", OTHER)
-def test_every_control_leaves_every_chart_with_the_marks_of_its_settings(visit, explorer, name, pictures):
+def test_every_control_leaves_every_chart_with_the_marks_of_its_settings(visit, explorer, name):
     cards = tuple(card for card, view in QUESTIONS.items() if name in VIEWS[view].uses or name == "quantity")
     if name in ("eta", "r", "lam"):
         cards = tuple({*cards, "optimum"})  # where they move the cross
@@ -201,7 +198,6 @@ def test_every_control_leaves_every_chart_with_the_marks_of_its_settings(visit, 
     expect(page).to_have_url(re.compile(f"[#&]{name}="))
     after = shows_its_settings(page, explorer, cards)
     expect(page.locator("[aria-invalid]")).to_have_count(0)
-    page.screenshot(path=pictures / f"after-{name}.png")
     if name in LINES:
         assert page.locator("#curve .chart").evaluate("({ data }) => data.length") != lines
     elif name not in ("trials", "seed"):
@@ -238,7 +234,7 @@ def test_the_planes_of_a_function_of_two_directions_are_seen_after_a_move(visit)
             assert np.mean(pixels(panel).min(axis=-1) < 0.97) > 0.9  # the card is white, and no shade is
 
 
-def test_a_page_after_moves_looks_as_a_fresh_one(visit, pictures):
+def test_a_page_after_moves_looks_as_a_fresh_one(visit):
     page = visit("", *CARDS, size=ALL_IN_SIGHT)
     enter(page, "alpha", "1.2")
     at_rest(page)
@@ -246,10 +242,8 @@ def test_a_page_after_moves_looks_as_a_fresh_one(visit, pictures):
         page.wait_for_timeout(50)
     page.locator("#slide-lam").press("PageUp")
     at_rest(page)
-    page.screenshot(path=pictures / "moved.png")
     fresh = visit(f"#{page.url.partition('#')[2]}", size=ALL_IN_SIGHT)
     at_rest(fresh)
-    fresh.screenshot(path=pictures / "fresh.png")
     for card in CARDS:
         here, there = (pixels(one.locator(f"#{card} .chart")) for one in (page, fresh))
         shifts = [np.roll(here, (down, right), (0, 1)) for down in range(-2, 3) for right in range(-2, 3)]

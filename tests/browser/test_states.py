@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from .looking import CARDS, QUIET, Delayed, enter, eventually, expect, settled, slide
+from ..explorer.conftest import eventually
+from .looking import CARDS, QUIET, Delayed, enter, expect, settled, slide
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +21,7 @@ def states(page: Any) -> set[str]:
     return {page.locator(f"#{place}").get_attribute("data-state") for place in (*CARDS, "summary")}
 
 
-def test_the_four_states_are_told_apart_on_every_card_and_tile(visit, pictures):
+def test_the_four_states_are_told_apart_on_every_card_and_tile(visit):
     page = visit("#bulk=isotropic", *CARDS, size=(1440, 2200))
     eventually(lambda: states(page) == {"computed"})
     page.locator("#set-activation").fill("sign")  # which no gradient step can use
@@ -31,7 +32,6 @@ def test_the_four_states_are_told_apart_on_every_card_and_tile(visit, pictures):
         eventually(lambda card=card: page.locator(f"#{card} .chart").evaluate(OPACITY) < DIM)
     expect(page.locator("#summary .words").first).to_have_text("refused; at σ = tanh")
     assert not page.locator(".card.busy").count()
-    page.screenshot(path=pictures / "refused.png")
     page.locator("#set-activation").fill("erf")
     eventually(lambda: states(page) == {"computed"}, QUIET / 1000)
     page.route("**/api/**", lambda route: route.abort())  # as if the server had ended
@@ -40,7 +40,6 @@ def test_the_four_states_are_told_apart_on_every_card_and_tile(visit, pictures):
     expect(page.locator("#alarm")).to_contain_text("Start it again in a terminal with “giantstep explore”")
     expect(page.locator("#curve .status")).to_have_text("no answer · shown: σ = erf")
     expect(page.locator("#summary .words").first).to_contain_text("no answer")
-    page.screenshot(path=pictures / "unreachable.png")
 
 
 def test_numbers_and_curves_behind_a_hand_are_dimmed_and_say_of_what_they_are(visit):

@@ -5,13 +5,22 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from giantstep.explorer import Explorer
+
+
+def eventually(condition: Callable[[], Any], seconds: float = 60.0) -> None:
+    """Wait for something, on a busy machine too."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 class Visitor:

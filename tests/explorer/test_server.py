@@ -10,9 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -29,16 +27,9 @@ from giantstep.explorer.server import listening, opened
 from giantstep.explorer.settings import Settings
 from giantstep.explorer.views import VIEWS
 
-from .conftest import Visitor
+from .conftest import Visitor, eventually
 
 JSON = {"Content_Type": "application/json"}
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def at_work(visitor: Visitor, lane: str) -> list[Any]:
@@ -52,30 +43,24 @@ def question(token: str, view: str, settings: dict[str, Any]) -> bytes:
     return f"{head}Authorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def test_the_page_and_all_that_it_loads_are_served(visitor):
+def test_the_page_and_all_that_it_loads_are_served_name_no_other_machine_and_read_no_text_as_html(visitor):
     status, headers, page = visitor.request("GET", "/")
     assert (status, headers["Cache-Control"]) == (200, "no-store")
     policy = dict(part.split(maxsplit=1) for part in headers["Content-Security-Policy"].split("; "))
     assert policy["script-src"] == "'self'"  # no inline script, no text as code
     assert policy["default-src"] == "'none'"
     assert [name for name, value in policy.items() if "unsafe" in value] == ["style-src-attr"]  # for Plotly
-    wanted, seen = set(re.findall(r'(?:src|href)="([\w.]+)"', page.decode())), set()
+    wanted, seen = {"index.html", *re.findall(r'(?:src|href)="([\w.]+)"', page.decode())}, set()
     while wanted:
         name = wanted.pop()
         seen.add(name)
         status, headers, body = visitor.request("GET", f"/{name}")
         assert (status, headers["X-Content-Type-Options"]) == (200, "nosniff"), name
         wanted |= set(re.findall(r'from "\./([\w.]+)"', body.decode())) - seen
+        assert set(re.findall(r"https?://[^\"'\s]+", body.decode())) <= {"http://www.w3.org/2000/svg"}, name
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", body.decode()), name
     assert {"main.js", "chart.js", "style.css", "icon.svg"} <= seen
-    assert {f"/{name}" for name in seen} | {"/", "/index.html"} == set(visitor.server.pages)
-
-
-def test_the_page_asks_no_other_machine_and_reads_no_text_as_html(visitor):
-    for name, (_, body) in visitor.server.pages.items():
-        addresses = set(re.findall(r"https?://[^\"'\s]+", body.decode())) - {"http://www.w3.org/2000/svg"}
-        assert not addresses, name
-        html = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\("
-        assert not re.search(html, body.decode()), name
+    assert {f"/{name}" for name in seen} | {"/"} == set(visitor.server.pages)
 
 
 def test_plotly_comes_from_its_package_or_the_page_is_told_what_to_install(visitor, monkeypatch):
@@ -236,9 +221,7 @@ def test_work_ends_when_nobody_waits(visitor):
         connection.sendall(question(visitor.server.token, "simulate", {"d": 3000, "trials": 50}))
         assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
         (worker,) = at_work(visitor, "simulation")
-    wait_until(
-        lambda: worker not in visitor.server.jobs.lanes["simulation"].alive, 10.0
-    )  # long before its first trial ends
+    eventually(lambda: worker not in visitor.server.jobs.lanes["simulation"].alive, 10.0)  # long before a trial ends
     assert not worker.process.is_alive()
 
 
