@@ -40,19 +40,6 @@ def form(page: Any) -> dict[str, Any]:
     return {name: read.get(KINDS[name], str if isinstance(value, str) else bool)(value) for name, value in fields}
 
 
-def answer(explorer: Any, view: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """The server's last word on a view, which other tests compare with the library's."""
-    status, lines = Visitor(explorer).ask(view, {name: settings[name] for name in VIEWS[view].uses})
-    assert status == 200, lines
-    return lines[-2]  # the last line says that it was the last
-
-
-def quantity(found: dict[str, Any], settings: dict[str, Any], choices: tuple[str, ...]) -> str:
-    if settings["quantity"] in choices and settings["quantity"] in found:
-        return settings["quantity"]
-    return "test_error_01" if "test_error_01" in found else "test_error"
-
-
 def main_trace(page: Any, card: str) -> Any:
     """The card's main marks as Plotly holds them, and their places on the chart in pixels."""
     picked = """({ data, _fullLayout: layout }) => {
@@ -69,53 +56,41 @@ def main_trace(page: Any, card: str) -> Any:
     return page.locator(f"#{card} .chart").evaluate(picked)
 
 
-def expected(explorer: Any, card: str, settings: dict[str, Any]) -> tuple[Any, Any]:
-    """x and y of the main marks (for the map: the cross, and the logarithms of the errors), by the server's answer."""
-    found = answer(explorer, QUESTIONS[card], settings)
-    if card == "curve":
-        name = quantity(found, settings, ("test_error", "train_error", "test_error_01", "train_error_01"))
-        return found["x"], found[name]
-    if card == "learned":
-        return found["x"], found["learned"]
+def expected(explorer: Any, card: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """What the main marks must be by the server's last word, which other tests compare with the library."""
+    view = QUESTIONS[card]
+    status, (*_, found, _) = Visitor(explorer).ask(view, {name: settings[name] for name in VIEWS[view].uses})
+    assert status == 200, found
+    error = next((name for name in (settings["quantity"], "test_error_01", "test_error") if name in found), "")
+    if card == "optimum":
+        values = np.array(found[error], dtype=float).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            heights = np.log(np.where(values > 0, values, np.nan))
+        return {"z": heights, "cross": [settings[found["name"]], settings["lam"]]}
     if card == "parts":
         names = ("bayes_error", "ridge_error", "test_error", "batch_noise", "readout", "expressivity")
-        return [found[name] for name in names if found[name] is not None], None
+        return {"x": [found[name] for name in names if found[name] is not None]}
     if card == "coefficients":
-        return found["kappa"], found["curves"][0]["mu0"]
+        return {"x": found["kappa"], "y": found["curves"][0]["mu0"]}
     if card == "spectrum":
         low, high = found["edge"][0]
-        inside = [
-            (v, v * p)
-            for v, p in zip(found["eigenvalue"], found["density"], strict=True)
-            if v is not None and low <= v <= high
-        ]
-        return [v for v, _ in inside], [mass for _, mass in inside]
-    values = np.array(found[quantity(found, settings, ("test_error",))], dtype=float).T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        heights = np.log(np.where(values > 0, values, np.nan))
-    return [float(settings[found["name"]]), float(settings["lam"])], heights
+        known = [(v, p) for v, p in zip(found["eigenvalue"], found["density"], strict=True) if v is not None]
+        return {"x": [v for v, _ in known if low <= v <= high], "y": [v * p for v, p in known if low <= v <= high]}
+    return {"x": found["x"], "y": found["learned" if card == "learned" else error]}
 
 
-def is_of(found: dict[str, Any] | None, card: str, wanted: tuple[Any, Any]) -> bool:
+def is_of(found: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
     """Whether what Plotly holds is what the server has answered."""
     if found is None:
         return False
-    x, y = wanted
-    if card == "optimum":
-        drawn = np.array(found["z"], dtype=float)
-        same = drawn.shape == y.shape and np.allclose(drawn, y, rtol=1e-9, equal_nan=True)
-        return same and found["cross"] == x
-    pairs = [(found["x"], x)] + ([] if y is None else [(found["y"], y)])
-    return all(
-        len(drawn) == len(value) and np.allclose(np.array(drawn, float), np.array(value, float), rtol=1e-9)
-        for drawn, value in pairs
-    )
+    pairs = [(np.array(found.get(name), float), np.array(values, float)) for name, values in wanted.items()]
+    return all(a.shape == b.shape and np.allclose(a, b, rtol=1e-9, equal_nan=True) for a, b in pairs)
 
 
-def share_in_sight(page: Any, card: str, found: dict[str, Any], wanted: tuple[Any, Any]) -> float:
+def share_in_sight(page: Any, card: str, found: dict[str, Any], wanted: dict[str, Any]) -> float:
     """The share of the card's marks that are seen in their colours."""
     if card == "optimum":
-        return cells_in_colour(page, found, wanted[1])
+        return cells_in_colour(page, found, wanted["z"])
     seen = pixels(page.locator(f"#{card} .chart"))
     if card == "parts":  # the middle of each bar that is longer than a few pixels
         zero = page.locator(f"#{card} .chart").evaluate("({ _fullLayout: { xaxis } }) => xaxis._offset + xaxis.d2p(0)")
@@ -164,11 +139,11 @@ def shows_its_settings(page: Any, explorer: Any, cards: tuple[str, ...]) -> dict
     settings = form(page)
     wanted = {card: expected(explorer, card, settings) for card in cards}
     for card in cards:
-        eventually(lambda card=card: is_of(main_trace(page, card), card, wanted[card]), QUIET / 1000)
+        eventually(lambda card=card: is_of(main_trace(page, card), wanted[card]), QUIET / 1000)
     at_rest(page, *cards)
     for card in cards:
         found = main_trace(page, card)
-        assert is_of(found, card, wanted[card]), card
+        assert is_of(found, wanted[card]), card
         assert share_in_sight(page, card, found, wanted[card]) > 1 - HIDDEN, (card, settings)
         for axis in ("x", "y"):
             assert page.locator(f"#{card} .chart .{axis}tick text").count() > 1, card
