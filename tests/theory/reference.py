@@ -192,17 +192,3 @@ def solve_case(case: Case, lam: float | None = None) -> dict[str, np.ndarray]:
     noise, d = float(case.label.noise), case.options.get("d", math.inf)
     found = solve(groups_of(case.model), table_of(case), *sizes, noise, d)
     return {name: np.squeeze(value) for name, value in found.items()}
-
-
-def _explained(functions: np.ndarray, f: np.ndarray, w: np.ndarray) -> float:
-    """Squared Gaussian norm of the projection of f on the span of some functions."""
-    root = np.sqrt(w)
-    basis, values, _ = np.linalg.svd((functions * root).T, full_matrices=False)
-    kept = basis[:, values > 1e-9 * values[0]]
-    return float(((kept.T @ (root * f)) ** 2).sum())
-
-
-def lower_bound(t: Tables) -> float:
-    """E t2 - |P t0|² - |P t1|² over the spans of (μ0, κμ1) and of μ1: no ridge can do better."""
-    both = np.concatenate([t.mu0, t.kappa * t.mu1])
-    return float(t.w @ t.t[2]) - _explained(both, t.t[0], t.w) - _explained(t.mu1, t.t[1], t.w)

@@ -11,15 +11,15 @@ from ..zoo import Case
 
 
 class Rows(NamedTuple):
-    """Rows after all steps with the spikes taken out, [p, d]; their groups, biases of order d^-½, and v̂ and ê."""
+    """Rows after all steps [p, d], with the spikes and without; groups, biases of order d^-½, and θ̂, v̂ and ê."""
 
+    whole: np.ndarray
     W: np.ndarray
     group: np.ndarray
     bias: np.ndarray
+    theta: np.ndarray
     v: np.ndarray
     e: np.ndarray
-    residual: np.ndarray  # of the last batch
-    X: np.ndarray
 
 
 def train(case: Case, d: int, rng: np.random.Generator) -> Rows:
@@ -46,7 +46,7 @@ def train(case: Case, d: int, rng: np.random.Generator) -> Rows:
     v = values @ spikes
     v /= np.linalg.norm(v)
     e = theta - (theta @ v) * v
-    return Rows(W - spikes[group], group, bias, v, e / np.linalg.norm(e), residual, X)
+    return Rows(W, W - spikes[group], group, bias, theta, v, e / np.linalg.norm(e))
 
 
 def measured(rows: Rows, hat1: np.ndarray, D: np.ndarray) -> dict[str, np.ndarray]:

@@ -6,83 +6,47 @@ import pytest
 import giantstep as gs
 from giantstep.theory.problem import model_grid, pose
 
-from ..zoo import SHIFTED
+from ..zoo import MIX, SHIFTED, Case
+from . import rows
 
 AT = {"alpha": [0.7, 2.0], "lam": 0.03}
-MIX = "x + (x**2 - 1)/2"
 
 
 def _net(activation=SHIFTED, scale=1.0, **more):
     return gs.Network(activation, **{"eta": 1.5, "alpha0": 1.5} | more, bias_scale=scale)
 
 
-# networks, trained here in a few lines that share nothing with the package
-
-
-def _network_errors(slope, f, g, scale, steps, d, seed):
-    """Test errors of one network with biases of this scale, and of the same one without: [2, alphas]."""
+def _network_errors(net, target, d, seed):
+    """Test errors of one network, [alphas]; those of another bias_scale are of the same draw otherwise."""
     rng = np.random.default_rng([5, seed])
-    W0, bias = rng.standard_normal((d, d)), rng.standard_normal(d) / np.sqrt(d)
-    W0 /= np.linalg.norm(W0, axis=1)[:, None]
-    batches = [rng.standard_normal((round(1.5 * d), d)) for _ in range(steps)]
-    sizes = [round(alpha * d) for alpha in AT["alpha"]]
+    case = Case("", net, target)
+    drawn, sizes = rows.train(case, d, rng), [round(alpha * d) for alpha in AT["alpha"]]
     X, T = rng.standard_normal((max(sizes), d)), rng.standard_normal((8 * d, d))
-    errors = np.empty((2, len(sizes)))
-    for row, b in enumerate((scale * bias, 0.0 * bias)):
-        W = W0
-        for x in batches:
-            fields = x @ W.T + b
-            off = g(x[:, 0]) - f(fields).mean(axis=1)
-            W = W + 1.5 / len(x) * (slope(fields) * off[:, None]).T @ x
-        phi, seen = (f(inputs @ W.T + b) / np.sqrt(d) for inputs in (X, T))
-        for column, n in enumerate(sizes):
-            gram = phi[:n].T @ phi[:n] + AT["lam"] * np.eye(d)
-            readout = np.linalg.solve(gram, phi[:n].T @ g(X[:n, 0]))
-            errors[row, column] = ((g(T[:, 0]) - seen @ readout) ** 2).mean()
+    phi, seen = (net.activation(x @ drawn.whole.T + drawn.bias) / np.sqrt(d) for x in (X, T))
+    y, clean = (case.label.function(x @ drawn.theta) for x in (X, T))
+    errors = []
+    for n in sizes:
+        gram = phi[:n].T @ phi[:n] + AT["lam"] * np.eye(d)
+        errors.append(((clean - seen @ np.linalg.solve(gram, phi[:n].T @ y[:n])) ** 2).mean())
     return errors
 
 
-FUNCTIONS = {
-    SHIFTED: (lambda x: 1.0 - np.tanh(x + 0.5) ** 2, lambda x: np.tanh(x + 0.5)),
-    "relu": (lambda x: (x > 0) * 1.0, lambda x: np.maximum(x, 0.0)),
-    "tanh": (lambda x: 1.0 - np.tanh(x) ** 2, np.tanh),
-}
-
-
 @pytest.mark.parametrize(
-    ("activation", "target", "g", "scale", "steps"),
-    [
-        (SHIFTED, "sin", np.sin, 1.0, 1),
-        (SHIFTED, MIX, lambda z: z + (z * z - 1) / 2, 1.0, 2),
-        ("relu", "sin", np.sin, 2.0, 2),
-        ("tanh", MIX, lambda z: z + (z * z - 1) / 2, 1.0, 1),
-    ],
+    ("activation", "target", "scale", "steps"),
+    [(SHIFTED, "sin", 1.0, 1), (SHIFTED, MIX, 1.0, 2), ("relu", "sin", 2.0, 2), ("tanh", MIX, 1.0, 1)],
 )
-def test_biases_change_errors_of_networks_by_as_much_as_predicted(activation, target, g, scale, steps):
+def test_biases_change_errors_of_networks_by_as_much_as_predicted(activation, target, scale, steps):
     """The same networks with and without biases, 24 of them: four standard errors of the relative difference, and the
     change of the rows' variance by b² = scale²/d, which the theory leaves out."""
-    d = 200
-    runs = np.array([_network_errors(*FUNCTIONS[activation], g, scale, steps, d, seed) for seed in range(24)])
+    d, nets = 200, [_net(activation, one, steps=steps) for one in (scale, 0.0)]
+    runs = np.array([[_network_errors(net, target, d, seed) for net in nets] for seed in range(24)])
     measured = runs[:, 0].mean(axis=0) / runs[:, 1].mean(axis=0)
     spread = (runs[:, 0] - measured * runs[:, 1]).std(axis=0, ddof=1) / runs[:, 1].mean(axis=0)
-    biased, plain = (
-        gs.predict(_net(activation, one, steps=steps), target, d=d, **AT).test_error.values for one in (scale, 0.0)
-    )
+    biased, plain = (gs.predict(net, target, d=d, **AT).test_error.values for net in nets)
     allowed = 4.0 * spread / np.sqrt(len(runs)) + scale**2 / d
     assert np.all(np.abs(biased / plain - measured) < allowed)
     if activation == SHIFTED:  # where the effect is large
         assert np.all(np.abs(biased / plain - 1.0) > allowed)
-
-
-def test_simulations_have_such_biases():
-    """The package's own networks: 16 of them, four standard errors and 2 % for the steps' fluctuations at d = 200."""
-    net = _net(scale=2.0)
-    runs = gs.simulate(net, "sin", d=200, trials=16, progress=False, **AT).test_error
-    gap = runs.mean("trial") / gs.predict(net, "sin", d=200, **AT).test_error - 1.0
-    error = runs.std("trial", ddof=1) / runs.mean("trial") / 4.0
-    assert bool((abs(gap) < 4.0 * error + 0.02).all())
-    plain = gs.predict(_net(scale=0.0), "sin", d=200, **AT).test_error  # which these biases are far from
-    assert bool((abs(runs.mean("trial") / plain - 1.0) > 4.0 * error + 0.02).all())
 
 
 # the exact bulk
@@ -130,22 +94,6 @@ def test_row_norms_follow_biases_as_they_do_where_biases_are_letters(activation,
     assert forms[bias, norm] / scale**2 == pytest.approx(expected, abs=1e-7)
 
 
-# reductions
-
-
-def _errors(net, target=MIX, **more):
-    found = gs.predict(net, target, **AT | more)
-    return np.stack([found.test_error.values, found.train_error.values])
-
-
-@pytest.mark.parametrize("steps", [1, 2])
-def test_their_effect_is_linear_in_their_variance_where_they_are_small(steps):
-    plain = _errors(_net(scale=0.0, steps=steps))
-    small, smaller = (_errors(_net(scale=s, steps=steps)) - plain for s in (1e-2, 1e-3))
-    assert np.abs(small).max() > 1e-7
-    np.testing.assert_allclose(100.0 * smaller, small, rtol=1e-2)  # the next order is scale² = 1e-4 of it, and rounding
-
-
 def test_the_learned_function_has_its_share_of_them():
     """E_w[m μ0 + (ζκ + ψ(ρx - γw))μ1 + χ ∂μ0/∂c + ν μ1]."""
     w, weight = np.polynomial.hermite_e.hermegauss(80)
@@ -173,17 +121,10 @@ def test_bounds_know_of_their_function():
 
 def test_the_top_singular_value_of_the_weights_is_found_beside_one_that_biases_make():
     """Seven networks of d = 250; b v_{e s1}ᵀ stands out of the bulk on its own, along the spike. Four errors."""
-    d, scale = 250, 6.0
-    tops = []
-    for seed in range(7):
-        rng = np.random.default_rng([9, seed])
-        W, X = rng.standard_normal((d, d)), rng.standard_normal((d, d))
-        W /= np.linalg.norm(W, axis=1)[:, None]
-        fields = X @ W.T + scale * rng.standard_normal(d) / np.sqrt(d)
-        off = np.sin(X[:, 0]) - np.maximum(fields, 0.0).mean(axis=1)
-        tops.append(np.linalg.norm(W + 2.0 / d * ((fields > 0) * off[:, None]).T @ X, 2) ** 2)
-    net = gs.Network("relu", eta=2.0, alpha0=1.0, bias_scale=scale)
-    found = float(gs.weight_spectrum(net, "sin", d=d).outlier)
+    net = gs.Network("relu", eta=2.0, alpha0=1.0, bias_scale=6.0)
+    drawn = (rows.train(Case("", net, "sin"), 250, np.random.default_rng([9, seed])) for seed in range(7))
+    tops = [np.linalg.norm(one.whole, 2) ** 2 for one in drawn]
+    found = float(gs.weight_spectrum(net, "sin", d=250).outlier)
     assert abs(np.mean(tops) - found) < 4.0 * np.std(tops, ddof=1) / np.sqrt(len(tops))
 
 
@@ -207,9 +148,7 @@ def test_nodes_of_a_continuous_law_of_biases_converge():
 def test_networks_with_biases_drawn_from_a_law_have_the_errors_of_its_nodes():
     """Twelve networks of d = 150 with Gaussian biases of order one: four standard errors, and 2 % at this size."""
     d, scale = 150, 0.5
-    runs = np.array(
-        [_network_errors(*FUNCTIONS["relu"], np.sin, scale * np.sqrt(d), 1, d, seed)[0] for seed in range(12)]
-    )
+    runs = np.array([_network_errors(_net("relu", scale * np.sqrt(d)), "sin", d, seed) for seed in range(12)])
     readout = gs.Letters((1,), (1,)).with_biases("gaussian", scale)
     found = gs.predict(gs.Network("relu", eta=1.5, alpha0=1.5, readout=readout), "sin", d=d, **AT).test_error
     error = runs.std(axis=0, ddof=1) / np.sqrt(12) / runs.mean(axis=0)

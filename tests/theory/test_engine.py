@@ -12,8 +12,6 @@ import xarray as xr
 from scipy.stats import norm
 
 import giantstep as gs
-from giantstep.theory import doubts
-from giantstep.theory.answers import judge
 
 from ..zoo import TWO
 
@@ -45,21 +43,6 @@ def test_a_point_that_fails_raises_and_carries_everything_else_or_is_flagged():
         gs.predict(SATURATING, "sin", alpha=0.5, lam=0.0)
 
 
-def test_what_is_said_of_a_point_that_fails():
-    """Codes: 0 is solved, 1 not solved, 2 imprecise; separable labels and interpolation explain what failed."""
-    n = np.arange(6)
-    answers = {
-        "code": np.array([0, 0, 1, 1, 0, 0], np.int8),
-        "quadrature_error": np.array([1e-7, 2e-6, 0.0, 0.0, 0.0, np.nan]),
-        "train_loss": np.array([1.0, 1.0, 1.0, 1.0, 0.0, 1.0]),
-    }
-    judge(answers, separable=(n == 3) | (n == 4), interpolates=n == 5, tolerance=1e-9)
-    assert answers["code"].tolist() == [0, 2, 1, 5, 5, 4]
-    answers["code"][1] = 0
-    judge(answers, separable=n < 0, interpolates=n < 0, tolerance=1e-5)  # what was asked for
-    assert answers["code"][1] == 0
-
-
 def test_an_absurd_interpolating_readout_is_refused_and_an_honest_one_on_strong_noise_is_not():
     """Without a ridge the error is linear in the noise's power, however strong."""
     with pytest.raises(gs.ConvergenceError, match="1 of 1 points failed") as caught:
@@ -68,14 +51,6 @@ def test_an_absurd_interpolating_readout_is_refused_and_an_honest_one_on_strong_
     model, noise = gs.SpikedRF("tanh", r=0.5, gamma=0.9), np.array([1.0, 1e5])
     clean, weak, strong = gs.predict(model, gs.Target("sin", noise=[0.0, *noise]), alpha=0.5, lam=0.0).test_error.values
     assert strong - clean == pytest.approx(1e10 * (weak - clean), rel=1e-7)
-
-
-def test_a_bad_point_does_not_poison_its_batch():
-    alpha = np.array([0.25, 0.5, 1.0, 2.0])
-    with pytest.warns(gs.GiantstepWarning):
-        found = gs.predict(SATURATING, "sin", alpha=alpha, lam=[0.0, 1e-3, 0.1], throw=False)
-    clean = gs.predict(SATURATING, "sin", alpha=alpha, lam=[1e-3, 0.1])
-    _assert_same(found.isel(lam=[1, 2]), clean, 1e-9)
 
 
 def test_a_jump_that_was_not_declared_is_found():
@@ -89,30 +64,6 @@ def test_a_jump_that_was_not_declared_is_found():
 
 
 # grids and labels
-
-
-def test_arrays_are_crossed_and_scalars_open_no_dimension():
-    found = gs.predict(
-        gs.SpikedRF("tanh", r=[0.5, 1.0], gamma=0.3, beta=[0.8, 1.2, 2.0]), "sin", alpha=[1.0, 2.0], lam=0.1
-    )
-    assert dict(found.sizes) == {"r": 2, "beta": 3, "alpha": 2}
-    assert found.test_error.dims == ("r", "beta", "alpha")
-    point = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=0.3, beta=1.2), "sin", alpha=2.0, lam=0.1)
-    assert point.test_error.dims == ()
-    assert float(point.test_error) == pytest.approx(float(found.test_error.sel(r=1.0, beta=1.2, alpha=2.0)), rel=1e-9)
-
-
-@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
-def test_zipped_arrays_equal_single_calls(bulk):
-    eta, alpha0 = xr.DataArray([0.5, 1.0, 3.0], dims="run"), xr.DataArray([2.0, 0.5, 1.0], dims="run")
-    lam = xr.DataArray([0.1, 0.2, 0.01], dims="run")
-    found = gs.predict(gs.Network("tanh", eta=eta, alpha0=alpha0), "sin", alpha=[0.5, 1.5], lam=lam, bulk=bulk)
-    assert set(found.test_error.dims) == {"run", "alpha"}
-    for i in range(3):
-        for j, alpha in enumerate((0.5, 1.5)):
-            net = gs.Network("tanh", eta=float(eta[i]), alpha0=float(alpha0[i]))
-            alone = gs.predict(net, "sin", alpha=alpha, lam=float(lam[i]), bulk=bulk)
-            _assert_same(found.isel(run=i, alpha=j), alone, 1e-9)
 
 
 @pytest.mark.parametrize("target", ["sin", "max(x1, 0)*(1 + x2)"])
@@ -143,16 +94,6 @@ def test_the_dataset_describes_itself():
     assert [found.attrs[name] for name in ("command", "loss", "bulk")] == ["predict", "square", "exact"]
     assert found.attrs["giantstep_version"] == gs.__version__
     assert gs.Network.from_dict(json.loads(found.attrs["model"])).to_dict() == net.to_dict()
-
-
-def test_letters_open_their_dimensions_and_chi_belongs_to_bulks_whose_norms_vary():
-    net = gs.Network("tanh", eta=1.5, alpha0=0.8, readout=TWO)
-    found = gs.predict(net, "sin", alpha=[1.0, 2.0], lam=0.1, d=300)
-    assert found.m.dims == ("alpha", "letter")
-    assert found.V1.dims == ("alpha", "letter", "letter_")
-    assert found.letter.values.tolist() == [0.5, 1.5]
-    assert found.chi.dims == ("alpha", "letter")
-    assert "chi" not in gs.predict(net, "sin", alpha=1.0, lam=0.1, d=300, bulk="isotropic")
 
 
 # the default bulk
@@ -211,31 +152,6 @@ def test_the_size_shown_beside_the_limit_is_that_of_the_theory_with_d(model, tar
     shown = float(str(said[0].message).split(" at d = 1000")[0].split()[-1])
     exact = float(gs.predict(model, target, alpha=2, lam=0.1, loss=loss, d=1000)["test_error"])
     assert shown == pytest.approx(exact, abs=0.1 * abs(exact - float(limit["test_error"])))
-
-
-@pytest.mark.parametrize(
-    ("reasons", "codes"),  # codes of points that had the codes 0 and 6 to 11 before
-    [
-        ({}, [0, 6, 7, 8, 9, 10, 11]),
-        ({"scatter": 0.18}, [8, 6, 7, 8, 9, 10, 11]),  # 0.18² is more than 3 %,
-        ({"scatter": 0.17}, [0, 6, 7, 8, 9, 10, 11]),  # and 0.17² is not
-        ({"rare": 0.04, "scatter": 1.0}, [7, 7, 7, 8, 9, 10, 11]),
-        ({"sized_error": 1.04, "scatter": 1.0}, [6, 6, 7, 8, 9, 10, 11]),
-        ({"squares": 0.04, "scatter": 1.0}, [9, 9, 7, 8, 9, 10, 11]),
-        ({"squares": 0.04, "rare": 0.04}, [7, 7, 7, 8, 9, 10, 11]),
-        ({"spread": 0.06, "scatter": 1.0}, [10, 10, 7, 8, 9, 10, 11]),
-        ({"share": 0.6, "rare": 0.04}, [11] * 7),
-    ],
-)
-def test_doubts_are_said_of_solved_points_alone_and_the_gravest_of_them(reasons, codes):
-    """Batches that scatter, rare inputs, far from real sizes, squares that learn, wide rows; failed points stay."""
-    values = {"test_error": 1.0, "sized_error": 1.0} | dict.fromkeys(
-        ("rare", "scatter", "squares", "spread", "share"), 0.0
-    )
-    answers = {name: np.full((1, 12), value) for name, value in (values | reasons).items()}
-    answers["code"] = np.arange(12, dtype=np.int8)[None]
-    doubts.mark(answers, np.ones((1, 1)))
-    assert answers["code"][0].tolist() == [codes[0], 1, 2, 3, 4, 5, *codes[1:]]
 
 
 def test_averages_that_rare_inputs_make_are_marked():

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import giantstep as gs
 
@@ -61,31 +59,6 @@ def test_every_statistic_of_every_letter_equals_the_plain_reference(name, activa
 
 
 @both_bulks
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_a_letter_split_in_two_changes_nothing(activation, bulk):
-    whole = _predict(activation, (0.5, 1.5), (0.4, 0.6), bulk=bulk, d=500)
-    split = _predict(activation, (0.5, 1.5, 1.5), (0.4, 0.1, 0.5), bulk=bulk, d=500)
-    for name in ("test_error", "train_error"):
-        assert float(split[name]) == pytest.approx(float(whole[name]), rel=EXACT)
-    for name in (*STATISTICS, *(["chi"] if bulk == "exact" else [])):
-        parts = split[name].values
-        assert parts[1] + parts[2] == pytest.approx(whole[name].values[1], rel=EXACT), name
-        assert parts[1] / (parts[1] + parts[2]) == pytest.approx(1 / 6, rel=EXACT), name
-    for name in ("q1", "V1"):
-        assert split[name].values[1:, 1:].sum() == pytest.approx(whole[name].values[1, 1], rel=EXACT)
-
-
-@both_bulks
-def test_permuting_letters_permutes_answers(bulk):
-    values, weights, order = np.array([0.5, 1.5, -1.0]), np.array([0.2, 0.5, 0.3]), [2, 0, 1]
-    a, b = (_predict("softplus", values[index], weights[index], bulk=bulk, d=400) for index in ([0, 1, 2], order))
-    assert float(a.test_error) == pytest.approx(float(b.test_error), rel=EXACT)
-    for name in STATISTICS:
-        assert b[name].values == pytest.approx(a[name].values[order], rel=1e-10), name
-    assert b.V1.values == pytest.approx(a.V1.values[np.ix_(order, order)], rel=1e-10)
-
-
-@both_bulks
 @pytest.mark.parametrize("values", [(-1.0, 0.0, 1.0), (0.7, -0.7, 0.7)])
 def test_for_odd_activations_only_the_size_of_a_letter_matters(bulk, values):
     """Letters that differ in the last digits are not merged: solving each sign on its own gives the same errors and,
@@ -110,28 +83,6 @@ def test_a_mirrored_letter_has_sums_of_the_other_sign():
 
 
 # bounds
-
-
-@settings(max_examples=12, deadline=None, derandomize=True)
-@given(
-    letters=st.lists(st.tuples(st.floats(-2.0, 2.0), st.floats(-1.0, 1.0)), min_size=1, max_size=3),
-    activation=st.sampled_from(["relu", "tanh", "softplus", "erf"]),
-    target=st.sampled_from(["sin", "tanh", "He2", "He3"]),
-    gamma=st.floats(-1.0, 1.0),
-    alpha=st.floats(0.1, 20.0),
-    beta=st.floats(0.1, 10.0),
-    log_lam=st.floats(-4.0, 3.0),
-)
-def test_no_ridge_beats_the_projection_on_what_features_can_express(
-    letters, activation, target, gamma, alpha, beta, log_lam
-):
-    values, biases = zip(*letters, strict=True)
-    readout = gs.Letters(values, (1.0 / len(values),) * len(values), biases)
-    model = gs.SpikedRF(activation, r=1.3, gamma=gamma, beta=beta, readout=readout)
-    case = Case("", model, target, alpha, 10.0**log_lam)
-    tables = reference.table_of(case, coarsest=2.0)
-    lower = reference.lower_bound(tables)
-    assert float(case.predict().test_error) >= lower - 1e-7 * float(tables.w @ tables.t[2])
 
 
 # the random-matrix part against matrices

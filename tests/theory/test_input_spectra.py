@@ -84,16 +84,6 @@ def test_inputs_of_which_half_are_constant_are_isotropic_inputs_in_half_the_dime
     agree(answers(net, y), answers(other, gs.Target(function, noise=noise), alpha=3.0))
 
 
-def test_a_basis_of_the_target_s_directions_is_a_matter_of_taste():
-    turn = np.array([[0.6, 0.8], [-0.8, 0.6]])  # new directions are these combinations of the old ones
-    turned = "(0.6*x1 - 0.8*x2) + (0.6*x1 - 0.8*x2)*(0.8*x1 + 0.6*x2)"
-    net = gs.Network("relu", eta=1, alpha0=2, steps=2, readout=TWO_SIGNS)
-    pairs = ((PRODUCT, TOGETHER), (turned, turn @ TOGETHER @ turn.T))
-    targets = [gs.Target(f, inputs=gs.Inputs([2.5, 0.5], masses=[0.25, 0.75], shares=shares)) for f, shares in pairs]
-    names = [name for name in NAMES if name != "gamma"]
-    agree(*(answers(net, y, names) for y in targets), tolerance=1e-8)  # two-dimensional rules on other axes
-
-
 @pytest.mark.parametrize("inputs", [gs.Inputs([2.5, 0.5], masses=[0.25, 0.75]), gs.Inputs.power_law(0.4, d=50)])
 def test_a_step_of_rate_zero_changes_nothing_and_a_tiny_one_hardly_anything(inputs):
     y, names = gs.Target("tanh", inputs=inputs), ("test_error", "train_error", "q2", "m", "chi")

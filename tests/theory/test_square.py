@@ -199,34 +199,6 @@ def test_a_step_on_the_population_gradient_is_aligned_and_leaves_the_rows_unit(t
     assert float(found.gamma) == pytest.approx(sign, abs=1e-15)
     assert float(found.c) == 1.0
     assert float(found.r) == pytest.approx(1.7 * h1 * star / 0.8, rel=1e-12)
-    given = gs.SpikedRF("erf", r=float(found.r), gamma=sign, beta=0.8)
-    assert float(found.test_error) == pytest.approx(
-        float(gs.predict(given, target, alpha=1.5, lam=0.1).test_error), rel=1e-12
-    )
-
-
-def test_much_data_for_the_step_approaches_the_population_gradient():
-    net = gs.Network("tanh", eta=2.0, alpha0=[1e6, 1e8, np.inf])
-    much, more, all_ = gs.predict(net, "sin", alpha=1.5, lam=0.1, bulk="isotropic").test_error.values
-    assert more == pytest.approx(all_, rel=1e-6)  # the parameters differ by O(1/α0)
-    assert abs(much - all_) == pytest.approx(100 * abs(more - all_), rel=0.01)
-
-
-@pytest.mark.parametrize(("activation", "target"), [("tanh", "sin"), ("relu", "sign"), ("relu", "He2")])
-def test_flipping_spike_and_alignment_together_changes_nothing(activation, target):
-    """(r, v) → (-r, -v) is the same first layer."""
-    a, b = (
-        gs.predict(gs.SpikedRF(activation, r=side * 1.3, gamma=side * 0.97), target, alpha=1.2, lam=0.1)
-        for side in (1, -1)
-    )
-    for name, sign in {"test_error": 1, "train_error": 1, "m": 1, "zeta": -1, "psi": 1, "q1": 1}.items():
-        assert float(a[name]) == pytest.approx(sign * float(b[name]), rel=1e-10, abs=1e-12), name
-
-
-def test_a_perfectly_aligned_spike_leaves_nothing_across_it():
-    found = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=[-1.0, 1.0]), "sin", alpha=1.2, lam=0.1)
-    assert found.psi.values == pytest.approx([0.0, 0.0], abs=1e-15)
-    assert found.m.values[0] == pytest.approx(-found.m.values[1], rel=1e-12)  # an odd target changes its sign
 
 
 def test_a_sine_network_learns_a_sine_perfectly():

@@ -11,44 +11,36 @@ import giantstep as gs
 from giantstep.theory import engine
 from giantstep.theory.problem import model_grid, pose
 
+from ..zoo import Case
+from . import rows
+
 ETA, ALPHA0, ALPHA, LAM, SIZE, NETWORKS = 1.0, 2.0, 2.0, 0.3, 300, 64
 
 
-def relu(x: np.ndarray) -> np.ndarray:
-    return np.maximum(x, 0.0)
+def trained(rng: np.random.Generator, steps: int) -> rows.Rows:
+    """A ReLU network with p = d after steps on He2."""
+    net = gs.Network("relu", eta=ETA, alpha0=ALPHA0, steps=steps)
+    return rows.train(Case("", net, "He2"), SIZE, rng)
 
 
-def trained(rng: np.random.Generator, steps: int) -> np.ndarray:
-    """Rows of a ReLU network with p = d after steps on He2(x_1)."""
-    W = rng.standard_normal((SIZE, SIZE))
-    W /= np.linalg.norm(W, axis=1, keepdims=True)
-    n = round(ALPHA0 * SIZE)
-    for _ in range(steps):
-        X = rng.standard_normal((n, SIZE))
-        h = X @ W.T
-        error = X[:, 0] ** 2 - 1 - relu(h).mean(axis=1)
-        W = W + ETA * (error[:, None] * (h > 0)).T @ X / n
-    return W
-
-
-def gained(rng: np.random.Generator, W: np.ndarray) -> tuple[float, float]:
+def gained(rng: np.random.Generator, drawn: rows.Rows) -> tuple[float, float]:
     """Test errors of ridge on the features, and on features without the squares (w_i·ê)²(y² - 1) E σ''/2."""
+    W, theta = drawn.whole, drawn.theta
     spike = W.mean(axis=0)
-    length = np.linalg.norm(spike)
-    bulk = np.square(W).sum(axis=1).mean() - length**2
-    across = W[:, 0] - W[:, 0].mean()
+    bulk = np.square(W).sum(axis=1).mean() - spike @ spike
+    across = (W - spike) @ theta
     X, fresh = (rng.standard_normal((n, SIZE)) for n in (round(ALPHA * SIZE), 4000))
+    labels, clean = ((x @ theta) ** 2 - 1 for x in (X, fresh))
     errors = []
     for without in (False, True):
-
-        def features(x: np.ndarray, without: bool = without) -> np.ndarray:
+        features = []
+        for x, y in ((X, labels), (fresh, clean)):
             density = np.exp(-((x @ spike) ** 2) / (2 * bulk)) / np.sqrt(2 * np.pi * bulk)
-            squares = 0.5 * (density * (x[:, 0] ** 2 - 1))[:, None] * across**2
-            return (relu(x @ W.T) - without * squares) / np.sqrt(SIZE)
-
-        phi = features(X)
-        a = np.linalg.solve(phi.T @ phi + LAM * np.eye(SIZE), phi.T @ (X[:, 0] ** 2 - 1))
-        errors.append(float(np.square(fresh[:, 0] ** 2 - 1 - features(fresh) @ a).mean()))
+            squares = 0.5 * (density * y)[:, None] * across**2
+            features.append((np.maximum(x @ W.T, 0.0) - without * squares) / np.sqrt(SIZE))
+        phi, seen = features
+        a = np.linalg.solve(phi.T @ phi + LAM * np.eye(SIZE), phi.T @ labels)
+        errors.append(float(np.square(clean - seen @ a).mean()))
     return errors[0], errors[1]
 
 
@@ -66,9 +58,9 @@ def test_networks_without_their_squares_err_more_by_the_estimate():
     found = []
     for seed in range(NETWORKS):
         rng = np.random.default_rng(seed)
-        W = trained(rng, steps=1)
-        error, without = gained(rng, W)
-        found.append((1 - error / without, SIZE * W[:, 0].var()))
+        drawn = trained(rng, steps=1)
+        error, without = gained(rng, drawn)
+        found.append((1 - error / without, SIZE * (drawn.whole @ drawn.theta).var()))
     (gain, along), (scatter, wobble) = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / NETWORKS**0.5
     assert 0.01 < share < 0.05
     assert -4 * scatter < share - gain < 4 * scatter + 0.3 * share
@@ -79,7 +71,7 @@ def test_rows_spread_further_with_every_step():
     spreads = [estimated(steps)[1] for steps in (1, 2, 3)]
     rng = np.random.default_rng(0)
     for steps, spread in zip((2, 3), spreads[1:], strict=True):
-        along = [SIZE * trained(rng, steps)[:, 0].var() for _ in range(6)]
+        along = [SIZE * (one.whole @ one.theta).var() for one in (trained(rng, steps) for _ in range(6))]
         # every step multiplies, and batches differ: He2's mean square by √(14/n0) = 15 %
         assert abs(np.mean(along) - spread) < 4 * np.std(along, ddof=1) / 6**0.5 + 15 / SIZE * spread
     assert spreads[2] > 2 * spreads[1] > 4 * spreads[0]
