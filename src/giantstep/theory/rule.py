@@ -27,13 +27,14 @@ def refine(
     """Refine `count` integrals one by one, with twice the nodes where they are not resolved; their errors, [count].
 
     `compute(left, points)` computes and keeps the integrals `left` on rules of that many `points`, and returns their
-    errors. It is called until errors are below `tolerance` or rules have `finest` points.
+    errors. It is called until errors are below `tolerance`, or infinite since a function is noise to every rule, or
+    rules have `finest` points.
     """
     error, left = np.full(count, np.inf), np.arange(count)
     while len(left):
         error[left] = compute(left, points)
         points *= 2
-        left = left[error[left] > tolerance] if points <= finest else left[:0]
+        left = left[(tolerance < error[left]) & (error[left] < np.inf)] if points <= finest else left[:0]
     return error
 
 

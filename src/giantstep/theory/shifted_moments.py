@@ -141,14 +141,18 @@ def _coarsened(
     f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float, takes: list[slice]
 ) -> list[Moments]:
     """Moments at arguments a [M, pieces, nodes] and at some of the nodes only, on coarser rules over z as well."""
-    parts: list[list[Moments]] = []
-    for rows in cache_parts(len(a), a[0].size * n * pieces(f)):
-        samples = sample(f, a[rows], scale[rows][:, None, None], n, reach)
-        every = slice(None)
-        parts.append(
-            [samples.moments(stride, (every, every, take)) for stride, take in zip(STRIDES, takes, strict=True)]
-        )
-    return [Moments(*map(np.concatenate, zip(*rule, strict=True))) for rule in zip(*parts, strict=True)]
+    chosen = np.zeros((len(takes), *a.shape), bool)
+    for own, take in zip(chosen, takes, strict=True):
+        own[..., take] = True
+    flat, scales, chosen = a.reshape(-1), np.repeat(scale, a[0].size), chosen.reshape(len(takes), -1)
+    found: list[list[Moments]] = [[] for _ in takes]
+    for part in cache_parts(len(flat), n * pieces(f)):
+        samples = sample(f, flat[part], scales[part], n, reach)
+        for parts, stride, own in zip(found, STRIDES, chosen[:, part], strict=True):
+            if own.any():
+                parts.append(samples.moments(stride, (own,)))
+    shape = (*a.shape[:-1], -1)
+    return [Moments(*(np.concatenate(one).reshape(shape) for one in zip(*parts, strict=True))) for parts in found]
 
 
 def _mirrored(half: Moments, parity: str | None) -> Moments:
