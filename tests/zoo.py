@@ -267,6 +267,7 @@ FURTHER = [
     Case("square step, absolute step", Network("tanh", steps=_ABSOLUTE_STEP), Target("sin", noise=0.3)),
     Case("signs of three directions", Network("relu", 2, 2), _THREE_SIGNS, 1.5, 0.3, _LOGISTIC),
     Case("oscillating target", Network("tanh", 2, 1), "x + sin(26*x)", 1.0, 0.1),
+    Case("small biases", Network(SHIFTED, 1.5, 1.5, bias_scale=2.0), "sin", 0.7, 0.03),
 ]
 
 

@@ -85,9 +85,8 @@ for _loss in ("huber:0.5", "absolute", "pinball:0.8"):
     _predicted(_loss, _SRF, _NOISY, [0.7, 2.0], 0.3, loss=_loss)
 _predicted("logistic network", Network("tanh", 4, 1.0), FLIPS, 1.5, 0.3, loss="logistic")
 _predicted("huber network, finite d", Network("relu", 2, 1), Target("tanh", noise=0.3), loss="huber:0.5", d=500)
-_predicted(
-    "logistic, letters", SpikedRF("relu", 1.0, 0.7, readout="rademacher"), FLIPS, 1.2, 0.3, loss="logistic", d=1000
-)
+_PAIR = SpikedRF("relu", 1.0, 0.7, readout="rademacher")
+_predicted("logistic, letters", _PAIR, FLIPS, 1.2, 0.3, loss="logistic", d=1000)
 _predicted("logistic on logistic labels", _SRF, Target("logistic", scale=2), 1.0, 0.3, loss="logistic")
 # two spikes
 _predicted("two spikes", TILTED, Target("sin", noise=0.2), [0.8, 1.5], 0.2)
@@ -95,58 +94,31 @@ _predicted("two spikes, finite d", PLANE, "relu", 1.2, d=400)
 _predicted("one spike in disguise", ONE_IN_DISGUISE, "sin", 0.8, 0.2, d=400)
 
 # further questions
-_NET, _WIDE = Network("tanh", 2, 1), Network("relu", 2, 1)
-_bounds, _learned = "upper lower lower_beta linear", "learned function target"
+_NET, _WIDE, _LETTERS = Network("tanh", 2, 1), Network("relu", 2, 1), SpikedRF("tanh", 1.2, 0.9, readout=TWO)
+_bounds, _learned, _best = "upper lower lower_beta linear", "learned function target", "best_error best_lam best_eta"
+_spectrum = "eigenvalue density edge outlier spike_per_d spike mass_at_zero mass moment1 moment2"
+_overlaps, _tuned, _at = "overlap_spike overlap_target threshold", f"{_best} best_split landscape", {"alpha": 1.5}
 _asked("bounds: spiked", _bounds, lambda: gs.bounds(SpikedRF("tanh", [0.5, 1.5], 0.8), "sin"))
 _asked("bounds: network", _bounds, lambda: gs.bounds(Network("relu", [1, 2], 1, readout="rademacher"), "tanh"))
 _asked("bounds: over eta", f"{_bounds} eta_lower", lambda: gs.bounds(Network("tanh", 1, 5), "sin", over="eta"))
 _asked(
-    "learned function: network",
-    _learned,
-    lambda: gs.learned_function(_WIDE, "tanh", x=[-1.5, 0.0, 0.7], alpha=1.5, lam=0.1),
+    "learned function: network", _learned, lambda: gs.learned_function(_WIDE, "tanh", [-1.5, 0.0, 0.7], lam=0.1, **_at)
 )
-_LETTERS = SpikedRF("tanh", 1.2, 0.9, readout=TWO)
 _asked(
     "learned function: letters",
     _learned,
-    lambda: gs.learned_function(_LETTERS, "sin", x=[-1.5, 0.7], alpha=1.5, lam=0.1, d=1000),
+    lambda: gs.learned_function(_LETTERS, "sin", [-1.5, 0.7], lam=0.1, d=1000, **_at),
 )
-_spectrum = "eigenvalue density edge outlier spike_per_d spike mass_at_zero mass moment1 moment2"
-_asked("spectrum: spiked", _spectrum, lambda: gs.spectrum(_SRF, alpha=1.5, target="sin", points=40))
-_asked("spectrum: network", _spectrum, lambda: gs.spectrum(_NET, alpha=1.5, target="sin", points=30, d=500))
-_overlaps = "overlap_spike overlap_target threshold"
+_asked("spectrum: spiked", _spectrum, lambda: gs.spectrum(_SRF, target="sin", points=40, **_at))
+_asked("spectrum: network", _spectrum, lambda: gs.spectrum(_NET, target="sin", points=30, d=500, **_at))
 _asked("weights: network", f"{_spectrum} {_overlaps}", lambda: gs.weight_spectrum(_NET, "sin", d=500, points=40))
-_asked(
-    "weights: spiked",
-    f"{_spectrum} overlap_spike",
-    lambda: gs.weight_spectrum(SpikedRF("relu", 1.0, 0.8, beta=1.5), d=500, points=40),
-)
-_best = "best_error best_lam best_eta best_split landscape"
-_asked("tune: lam", _best, lambda: gs.tune(_NET, "sin", alpha=1.5, bulk="isotropic"))
-_asked(
-    "tune: eta and lam", _best, lambda: gs.tune(_NET, "sin", alpha=1.5, over=("eta", "lam"), bulk="isotropic", d=1000)
-)
-_asked("tune: exact", _best, lambda: gs.tune(_WIDE, "tanh", alpha=1.5, scan={"lam": [0.01, 0.1, 1.0]}))
-_asked(
-    "coefficients", "mu0 mu1 mu2 dmu0", lambda: gs.coefficients(SpikedRF("relu", 1.0, 0.8, readout=TWO), [-1.0, 0.5])
-)
-
-
-def _both_bulks() -> Answers:
-    net = Network("tanh", eta=3, alpha0=0.5)
-    exact, isotropic = (
-        gs.predict(net, "sin", alpha=1.5, lam=0.1, bulk=bulk).test_error.values for bulk in ("exact", "isotropic")
-    )
-    return {"exact": exact, "isotropic": isotropic, "gap": isotropic / exact - 1.0}
-
-
-def _equivalent() -> Answers:
-    spiked = Network("relu", [1.0, 2.0], 1).equivalent(Target("tanh", noise=0.2))
-    return {name: np.asarray(getattr(spiked, name), float) for name in ("r", "gamma", "c")}
-
-
-SETTINGS["isotropy gap"] = _both_bulks
-SETTINGS["equivalent"] = _equivalent
+_rows = SpikedRF("relu", 1.0, 0.8, beta=1.5)
+_asked("weights: spiked", f"{_spectrum} overlap_spike", lambda: gs.weight_spectrum(_rows, d=500, points=40))
+_asked("tune: lam", _tuned, lambda: gs.tune(_NET, "sin", bulk="isotropic", **_at))
+_asked("tune: eta and lam", _tuned, lambda: gs.tune(_NET, "sin", over=("eta", "lam"), bulk="isotropic", d=1000, **_at))
+_asked("tune: exact", _tuned, lambda: gs.tune(_WIDE, "tanh", scan={"lam": [0.01, 0.1, 1.0]}, **_at))
+_features = SpikedRF("relu", 1.0, 0.8, readout=TWO)
+_asked("coefficients", "mu0 mu1 mu2 dmu0", lambda: gs.coefficients(_features, [-1.0, 0.5]))
 # simulated trials
 _simulated("network", Network("tanh", [0, 2], 1), "sin", [0.5, 1.5], [0.01, 0.1])
 _simulated("relu network, noisy", Network("relu", 1, 2, 0.7), Target("tanh", noise=0.2), learned_at=[-1.0, 0.5])
@@ -158,6 +130,5 @@ _simulated("gaussian letters", Network("tanh", 1, 1, readout="gaussian"), "sin")
 _simulated("flipped labels, logistic", _NET, FLIPS, 1.5, 0.3, loss="logistic")
 _simulated("huber, and in the step", Network("tanh", 2, 1, step_loss="huber:0.5"), _NOISY, 1.5, 0.3, loss="huber:0.5")
 _simulated("sampled test", _SRF, "sin", n_test=500)
-_asked(
-    "simulated eigenvalues", "eigenvalue", lambda: gs.simulate_spectrum(_NET, alpha=1.5, target="sin", d=40, trials=2)
-)
+_few = {"d": 40, "trials": 2}
+_asked("simulated eigenvalues", "eigenvalue", lambda: gs.simulate_spectrum(_NET, target="sin", **_few, **_at))

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from giantstep.theory.bulk import Bulk
+from giantstep.theory.equations.response import Response, respond
+
 from ..zoo import Case
 
 
@@ -47,6 +50,18 @@ def train(case: Case, d: int, rng: np.random.Generator) -> Rows:
     v /= np.linalg.norm(v)
     e = theta - (theta @ v) * v
     return Rows(W, W - spikes[group], group, bias, theta, v, e / np.linalg.norm(e))
+
+
+def closed(bulk: Bulk, hat: np.ndarray, beta: np.ndarray, lam: np.ndarray) -> Response:
+    """The response to V̂ [1, points, ...] with the relation closed, by plain iteration: V2 = response(V2)."""
+    V = np.zeros(hat.shape)
+    V[..., -len(bulk.weights) :] = bulk.weights / lam
+    for _ in range(2000):
+        response = respond(bulk, V, hat, beta, lam)
+        if np.abs(response.V - V).max() < 1e-15:
+            break
+        V = response.V
+    return response
 
 
 def measured(rows: Rows, hat1: np.ndarray, D: np.ndarray) -> dict[str, np.ndarray]:

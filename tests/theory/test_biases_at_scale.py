@@ -131,20 +131,6 @@ def test_the_top_singular_value_of_the_weights_is_found_beside_one_that_biases_m
 # laws of order one
 
 
-def test_nodes_of_a_continuous_law_of_biases_converge():
-    """Interval of standard deviation one half: two more nodes are a factor of ten or more, and six exact to 1e-5."""
-    one = gs.Letters((1,), (1,))
-
-    def error(nodes):
-        net = gs.Network("relu", eta=2, alpha0=1, readout=one.with_biases("uniform-interval", 0.5, nodes))
-        return gs.predict(net, "sin", alpha=1.5, lam=0.1, d=1000).test_error.item()
-
-    last = error(8)
-    off = [abs(error(nodes) / last - 1.0) for nodes in (4, 6)]
-    assert off[1] < 0.1 * off[0]
-    assert off[1] < 1e-5
-
-
 def test_networks_with_biases_drawn_from_a_law_have_the_errors_of_its_nodes():
     """Twelve networks of d = 150 with Gaussian biases of order one: four standard errors, and 2 % at this size."""
     d, scale = 150, 0.5
@@ -153,18 +139,3 @@ def test_networks_with_biases_drawn_from_a_law_have_the_errors_of_its_nodes():
     found = gs.predict(gs.Network("relu", eta=1.5, alpha0=1.5, readout=readout), "sin", d=d, **AT).test_error
     error = runs.std(axis=0, ddof=1) / np.sqrt(12) / runs.mean(axis=0)
     assert np.all(np.abs(found.values / runs.mean(axis=0) - 1.0) < 4.0 * error + 0.02)
-
-
-def test_a_law_of_biases_is_refused_where_it_makes_no_sense():
-    one = gs.Letters((1,), (1,))
-    few = gs.Network("relu", eta=1, alpha0=1, readout=one.with_biases("gaussian", 0.5))
-    for ask, words in (
-        (lambda: one.with_biases("cauchy", 1), "law = 'cauchy' is unknown"),
-        (lambda: one.with_biases("gaussian", 1).with_biases("gaussian", 1), "that has no biases yet"),
-        (
-            lambda: gs.simulate(few, "sin", alpha=1, lam=0.1, d=100, trials=1, progress=False),
-            "none has the letter with",
-        ),
-    ):
-        with pytest.raises(gs.ParameterError, match=words):
-            ask()

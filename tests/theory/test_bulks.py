@@ -6,7 +6,7 @@ import pytest
 import giantstep as gs
 from giantstep.theory.bulk import Bulk, Isotropic, Orthogonal, TrainedBulk
 from giantstep.theory.bulk.interpolated import ChebyshevLine, InterpolatedBulk
-from giantstep.theory.equations.response import respond, signal_norms
+from giantstep.theory.equations.response import signal_norms
 from giantstep.theory.modes import Modes
 from giantstep.theory.problem import model_grid, pose
 from giantstep.theory.symmetric import packing
@@ -17,7 +17,8 @@ from . import rows
 # fourth-order differences with step 3e-4: truncation about 1e-14 times a fifth derivative, which may be 1e4 where Ṽ is
 # nearly singular, and rounding about 1e-16/3e-4 = 3e-13, of size one
 STEP, DIFFERENCES = 3e-4, 1e-8
-BETA, LAM = np.array([[1.3]]), np.array([[0.4]])
+ONE = np.ones((1, 1))
+BETA, LAM = 1.3 * ONE, 0.4 * ONE
 
 
 def bulk_of(case: Case) -> Bulk:
@@ -121,19 +122,6 @@ def test_answers_do_not_depend_on_how_many_readouts_share_a_first_layer(net, tar
 # the relation between responses and their conjugates
 
 
-def _closed(bulk: Bulk, hat: np.ndarray, beta: np.ndarray = BETA, lam: np.ndarray = LAM):
-    """The response to V̂ [1, points, ...] with the relation closed, by plain iteration: V2 = response(V2)."""
-    pack = packing(len(bulk.weights))
-    V = np.concatenate([np.zeros((1, 1, pack.pairs)), (bulk.weights / lam)[None]], axis=-1)
-    V = np.repeat(V, hat.shape[1], axis=1)
-    for _ in range(2000):
-        new = respond(bulk, V, hat, beta, lam)
-        if np.abs(new.V - V).max() < 1e-15:
-            break
-        V = new.V
-    return new
-
-
 @every_bulk
 def test_the_total_tangent_is_a_hessian_and_the_signal_s_norms_minus_the_gradient_of_its_energy(bulk):
     """-∂V/∂V̂ equals differences of the closed relation; weighted by multiplicity it is symmetric and positive, being
@@ -144,11 +132,11 @@ def test_the_total_tangent_is_a_hessian_and_the_signal_s_norms_minus_the_gradien
     um = np.linspace(0.5, 1.0, K)
 
     def responses_and_energy(x: np.ndarray) -> np.ndarray:
-        at = _closed(bulk, x)
+        at = rows.closed(bulk, x, BETA, LAM)
         energy = _energy(at.resolvent.forms(), at.root[:, :, None] * u)
         return np.concatenate([at.V, (energy + (pack.vector(at.V) * um**2).sum(axis=-1))[..., None]], axis=-1)
 
-    at = _closed(bulk, hat)
+    at = rows.closed(bulk, hat, BETA, LAM)
     tangent = np.stack([at.moved(unit[None, None])[0, 0] for unit in np.eye(pack.size)], axis=1)
     driven = at.root[:, :, None] * u
     by_log_tau = np.einsum("uasktl,uask,uatl->uak", at.resolvent.forms(), driven, driven)
@@ -180,7 +168,7 @@ def test_the_exact_bulk_is_that_of_actually_trained_rows(case: Case):
     bulk, pack = bulk_of(case), packing(len(case.model.readout.values))
     K, lam, allowed = len(bulk.weights), 0.3, 3.0 * case.model.most_steps / 300
     hat1, hat2 = 0.5 * np.ones((K, K)) + 0.3 * np.eye(K), np.linspace(0.2, 0.4, K)
-    at = _closed(bulk, pack.pack(hat1, hat2)[None, None], np.array([[case.model.beta]]), np.array([[lam]]))
+    at = rows.closed(bulk, pack.pack(hat1, hat2)[None, None], case.model.beta * ONE, lam * ONE)
     root, rng = at.root[0, 0], np.random.default_rng(11)
     draws = [rows.measured(rows.train(case, 300, rng), hat1, lam + hat2) for _ in range(16)]
     expected = {"V1": pack.matrix(at.V), "V2": pack.vector(at.V), "overlap": bulk.norm_overlap()[:, None]}
@@ -192,17 +180,3 @@ def test_the_exact_bulk_is_that_of_actually_trained_rows(case: Case):
     z = rows.z_scores([draw["G"] for draw in draws], forms, allowed - 3.0 / 300)
     assert np.sqrt(np.mean(z**2)) < 1.8
     assert np.abs(z).max() < 5.0
-
-
-# limits
-
-
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_a_vanishing_step_leaves_an_isotropic_bulk(activation):
-    """To first order in η, for what the isotropic mapping leaves out."""
-    at = {"alpha": 1.3, "lam": 0.1, "tolerance": 1e-12}
-    net = gs.Network(activation, eta=[1e-7, 1e-6], alpha0=0.7)
-    exact, isotropic = (gs.predict(net, "sin", bulk=b, **at).test_error.values for b in ("exact", "isotropic"))
-    small, larger = np.abs(exact / isotropic - 1.0)
-    assert small < 1e-6
-    assert larger < 11.0 * small + 1e-10

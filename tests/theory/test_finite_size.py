@@ -8,10 +8,12 @@ import pytest
 import giantstep as gs
 from giantstep.theory.bulk import Isotropic
 from giantstep.theory.equations.means import Readout, solve_means, stiffness
-from giantstep.theory.equations.response import Response, respond
+from giantstep.theory.equations.response import Response
 from giantstep.theory.labels import kurtosis, labels_of
 from giantstep.theory.problem import model_grid, pose
 from giantstep.theory.symmetric import packing
+
+from . import rows
 
 ONE = np.ones((1, 1))
 D, BETA, LAM = 200, 1.5, 0.3
@@ -31,13 +33,7 @@ def _dragged(drag: np.ndarray, bulk: Isotropic) -> Readout:
 
 
 def _closed(bulk: Isotropic, hat: np.ndarray) -> Response:
-    """The bulk's response to (V̂1, V̂2), the relation closed by plain iteration."""
-    K = len(bulk.weights)
-    V = np.append(np.zeros(K * (K + 1) // 2), bulk.weights / LAM)[None, None]
-    for _ in range(500):
-        response = respond(bulk, V, hat[None, None], BETA * ONE, LAM * ONE)
-        V = response.V
-    return response
+    return rows.closed(bulk, hat[None, None], BETA * ONE, LAM * ONE)
 
 
 @every_drag

@@ -1,4 +1,4 @@
-"""Several letters and biases: against a plain reference, symmetries that are exact, bounds, explicit traces."""
+"""Several letters and biases: against a plain reference, and symmetries that are exact."""
 
 import numpy as np
 import pytest
@@ -7,22 +7,6 @@ import giantstep as gs
 
 from ..zoo import TERNARY, Case
 from . import reference
-
-# that the limit d = inf may be far from real sizes is tested at the end
-pytestmark = pytest.mark.filterwarnings("ignore:with these letters the limit")
-
-EXACT = 1e-12  # symmetries of the equations: only rounding, and different orders of summation
-STATISTICS = ("m", "zeta", "psi", "q2", "V2")
-both_bulks = pytest.mark.parametrize("bulk", ["isotropic", "exact"])
-
-
-def _predict(activation, values, weights, target="sin", eta=1.5, alpha0=1.0, beta=1.2, **options):
-    readout = gs.Letters(tuple(values), tuple(weights))
-    net = gs.Network(activation, eta=eta, alpha0=alpha0, beta=beta, readout=readout)
-    return gs.predict(net, target, **{"alpha": 1.3, "lam": 0.1, **options})
-
-
-# the plain reference
 
 VOCABULARIES = {
     "two letters": gs.Letters((0.5, 1.5), (0.4, 0.6)),
@@ -55,34 +39,17 @@ def test_every_statistic_of_every_letter_equals_the_plain_reference(name, activa
     assert fitted == pytest.approx(wanted, abs=1e-6)
 
 
-# symmetries
-
-
-@both_bulks
+@pytest.mark.parametrize("bulk", ["isotropic", "exact"])
 @pytest.mark.parametrize("values", [(-1.0, 0.0, 1.0), (0.7, -0.7, 0.7)])
 def test_for_odd_activations_only_the_size_of_a_letter_matters(bulk, values):
     """Letters that differ in the last digits are not merged: solving each sign on its own gives the same errors and,
     letter by letter, what merging expands to."""
-    weights = np.arange(1.0, 4.0) / 6.0
-    merged, plain = (
-        _predict("tanh", letters, weights, gs.Target("sin", noise=0.2), 2.0, 0.8, bulk=bulk, d=300)
-        for letters in (values, np.array(values) * (1.0 + 1e-13 * np.arange(3)))
-    )
+    weights, answers = (1 / 6, 1 / 3, 1 / 2), []
+    for letters in (values, np.array(values) * (1.0 + 1e-13 * np.arange(3))):
+        net = gs.Network("tanh", eta=2.0, alpha0=0.8, beta=1.2, readout=gs.Letters(tuple(letters), weights))
+        answers.append(gs.predict(net, gs.Target("sin", noise=0.2), alpha=1.3, lam=0.1, d=300, bulk=bulk))
+    merged, plain = answers
     assert float(merged.test_error) == pytest.approx(float(plain.test_error), rel=1e-10)
-    for name in (*STATISTICS, "q1", "V1"):
+    for name in ("m", "zeta", "psi", "q2", "V2", "q1", "V1", *(["chi"] if bulk == "exact" else [])):
         size = np.abs(plain[name].values).max()
         assert merged[name].values == pytest.approx(plain[name].values, abs=1e-9 * size), name
-
-
-def test_a_mirrored_letter_has_sums_of_the_other_sign():
-    """Flipping a letter of an odd network flips its readout weights and rows: Σa changes sign, Σa w does not."""
-    plain, mirrored = (_predict("tanh", (first, 1.5), (0.4, 0.6), d=300) for first in (0.5, -0.5))
-    for name, sign in {"m": -1.0, "chi": -1.0, "zeta": 1.0, "psi": 1.0, "q2": 1.0}.items():
-        expected = plain[name].values * np.array([sign, 1.0])
-        assert mirrored[name].values == pytest.approx(expected, rel=1e-10), name
-
-
-# bounds
-
-
-# the random-matrix part against matrices

@@ -30,18 +30,13 @@ def _error(activation: str, target: gs.Target, spike: dict[str, float], alpha: f
 
 @settings_
 @given(activations, targets, spikes, st.floats(0.2, 4.0), st.floats(0.01, 1.0), st.floats(0.1, 10.0))
-def test_scaling_the_activation_and_the_root_of_the_ridge_changes_nothing(f, target, spike, alpha, lam, s):
-    y = gs.Target(target, noise=0.3)
-    scaled = _error(f"{s}*({f})", y, spike, alpha, lam * s**2)
-    assert scaled == pytest.approx(_error(f, y, spike, alpha, lam), rel=SAME, abs=1e-14)
-
-
-@settings_
-@given(activations, targets, spikes, st.floats(0.2, 4.0), st.floats(0.01, 1.0), st.floats(0.1, 10.0))
-def test_scaling_target_and_noise_scales_errors(f, target, spike, alpha, lam, s):
-    plain = _error(f, gs.Target(target, noise=0.3), spike, alpha, lam)
-    scaled = _error(f, gs.Target(f"{s}*({target})", noise=0.3 * s), spike, alpha, lam)
-    assert scaled == pytest.approx(s**2 * plain, rel=SAME, abs=1e-14)
+def test_scaling_features_and_the_root_of_the_ridge_changes_nothing_and_scaling_labels_errors(
+    f, target, spike, alpha, lam, s
+):
+    y, larger = gs.Target(target, noise=0.3), gs.Target(f"{s}*({target})", noise=0.3 * s)
+    plain = _error(f, y, spike, alpha, lam)
+    assert _error(f"{s}*({f})", y, spike, alpha, lam * s**2) == pytest.approx(plain, rel=SAME, abs=1e-14)
+    assert _error(f, larger, spike, alpha, lam) == pytest.approx(s**2 * plain, rel=SAME, abs=1e-14)
 
 
 @settings_
@@ -52,15 +47,6 @@ def test_stretching_the_activation_is_shrinking_the_rows(target, spike, alpha, l
     stretched = _error(f"tanh({s}*x)", y, spike, alpha, lam)
     grown = _error("tanh(x)", y, spike | {"c": spike["c"] * s**2, "r": spike["r"] * s}, alpha, lam)
     assert stretched == pytest.approx(grown, rel=SAME, abs=1e-14)
-
-
-@settings_
-@given(st.sampled_from([("x**2", 2), ("x**3", 3), ("x*abs(x)", 2)]), spikes, st.floats(1.0, 1e3))
-def test_long_rows_of_a_power_are_short_ones_with_a_smaller_ridge(power, spike, s):
-    text, n = power
-    plain = _error(text, gs.Target("sin"), spike, 1.5, 0.1)
-    longer = spike | {"c": spike["c"] * s**2, "r": spike["r"] * s}
-    assert _error(text, gs.Target("sin"), longer, 1.5, 0.1 * s ** (2 * n)) == pytest.approx(plain, rel=SAME)
 
 
 @settings_
@@ -107,22 +93,13 @@ def test_a_step_of_no_length_or_on_no_data_leaves_random_features(f, target, net
 
 @settings_
 @given(activations, waves, networks, readouts)
-def test_the_same_target_in_other_words_has_the_same_error(f, wave, network, readout):
-    """sin(fx + p) and its addition theorem: other expressions, the same function."""
+def test_the_same_target_in_other_words_or_mirrored_has_the_same_error(f, wave, network, readout):
+    """sin(fx + p), its addition theorem, and its mirror image, since inputs are as likely as theirs."""
     frequency, phase = wave
-    one = f"sin({frequency}*x + {phase})"
     other = f"sin({frequency}*x)*({float(np.cos(phase))}) + cos({frequency}*x)*({float(np.sin(phase))})"
-    errors = [_network(f, text, network, readout) for text in (one, other)]
-    assert errors[0] == pytest.approx(errors[1], rel=SAME, abs=1e-14)
-
-
-@settings_
-@given(waves, networks, readouts)
-def test_a_mirrored_target_has_the_same_error(wave, network, readout):
-    """Inputs are as likely as their mirror images: an odd activation does not mind which way the target goes."""
-    plain = _network("tanh(x)", f"cos({wave[0]}*x + {wave[1]}) + x", network, readout)
-    mirrored = _network("tanh(x)", f"cos({wave[0]}*(-x) + {wave[1]}) - x", network, readout)
-    assert plain == pytest.approx(mirrored, rel=SAME, abs=1e-14)
+    texts = f"sin({frequency}*x + {phase})", other, f"sin({phase} - {frequency}*x)"
+    errors = [_network(f, text, network, readout) for text in texts]
+    assert errors[1:] == pytest.approx([errors[0]] * 2, rel=SAME, abs=1e-14)
 
 
 @settings_
@@ -144,16 +121,6 @@ def test_a_bias_is_a_shifted_activation(wave, network, readout):
     biased = _network(f"sin({frequency}*x)/3", "tanh", network, readout, letters)
     shifted = _network(f"sin({frequency}*(x + {bias}))/3", "tanh", network, readout)
     assert biased == pytest.approx(shifted, rel=SAME, abs=1e-14)
-
-
-@settings_
-@given(activations, waves, networks, readouts)
-def test_answers_do_not_jump(f, wave, network, readout):
-    """Parameters that move by 1e-7 move errors by about as much, whatever rules were chosen for either."""
-    target = f"x + sin({wave[0]}*x + {wave[1]})"
-    moved = {name: value * (1 + 1e-7) for name, value in network.items()}
-    errors = [_network(f, target, each, readout) for each in (network, moved)]
-    assert errors[0] == pytest.approx(errors[1], rel=1e-4)
 
 
 # the same in other words
@@ -240,9 +207,6 @@ TWO = {
     ),
     "a bias of all neurons": (Asked(twice("tanh", (1,), (1,), 0.5), MIX), Asked(twice(SHIFTED), MIX), RULES),
     "a schedule": (Asked(twice("relu"), "tanh"), Asked(Network("relu", steps=[Step(2, 1)] * 2), "tanh"), RULES),
-    "a schedule of one": (
-        Asked(Network("relu", 2, 1), "tanh"), Asked(Network("relu", steps=[Step(2, 1)]), "tanh"), RULES,
-    ),
     "a step of no length first": (
         Asked(STEPPED, TWO_STEPS), Asked(scheduled((0, 1), (2, 1), (1.5, 2)), TWO_STEPS), RULES,
     ),
@@ -275,10 +239,6 @@ TWO = {
     "a second direction that hardly counts beside a kink": (
         Asked(Network("gelu", 2, 1.5), Target("relu(x1) + 1e-9*x2", noise=0.1), LIMIT),
         Asked(Network("gelu", 2, 1.5), Target("relu", noise=0.1), LIMIT), 1e-7,
-    ),
-    "two equal spikes of all neurons": (
-        Asked(gs.TwoSpikes("tanh", (0.9, 0.9), (0.6, 0.6), ((1, 1),), (1,)), "tanh", LIMIT),
-        Asked(SpikedRF("tanh", r=0.9 * 2**0.5, gamma=0.6 * 2**0.5), "tanh", LIMIT), SAME,
     ),
     "an isotropic bulk after a step on the population": (
         Asked(Network(FIFTH, 1.1, np.inf), "sin", LIMIT), Asked(Network(FIFTH, 1.1, np.inf), "sin", AVERAGED), EXACT,

@@ -155,22 +155,6 @@ def test_fast_and_narrow_functions_have_their_closed_forms_or_are_refused(kind, 
     assert right >= least
 
 
-def _narrow(x, y):
-    return 1.0 * ((x > 0.3) & (x < 0.36)) + 0.1 * x * y
-
-
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        ("sin(3000*x)", r"sin\(3000\*x\) varies on a scale of 0\.00\d near x = "),
-        (_narrow, r"jumps twice within 0\.06 along x1"),
-    ],
-)
-def test_what_is_too_fast_or_too_narrow_is_refused_with_its_scale(target, words):
-    with pytest.raises(gs.ParameterError, match=words):
-        gs.predict(BLIND, gs.Target(target), alpha=1, lam=1)
-
-
 @pytest.mark.parametrize(("slope", "left", "right"), [(0.3, 1.2345, 1.3345), (-0.7, 0.5, 0.52), (1.9, -2.001, -1.99)])
 def test_a_narrow_strip_of_two_directions_has_the_error_of_its_closed_form(slope, left, right):
     """Odd features of rows without a spike, and a penalty that leaves nothing: the error is E[target²]."""

@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from scipy.special import ndtr
 
 import giantstep as gs
-from giantstep.errors import ParameterError
 from giantstep.theory.labels import labels_of
 from giantstep.theory.labels.conditional_nodes import significant
 from giantstep.theory.layer import given
@@ -113,21 +112,6 @@ def test_logistic_labels_have_their_check_values():
     assert_allclose(found.psi.values, [0.54123, 0.0], atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("x + x1", "use one or the other"),
-        ("x2**2", "x1 is missing: number the directions from x1 on"),
-        ("x1 + x5*x2*x3*x4", "too many"),
-        ("x1 + 0*x2", "does not depend on x2"),
-        ("exp(x1**2) + x2", "grows too fast"),
-    ],
-)
-def test_bad_targets_get_a_sentence(text, words):
-    with pytest.raises(ParameterError, match=words):
-        gs.predict(gs.Network("tanh", eta=1.0, alpha0=1.0), text, alpha=1.0, lam=0.1)
-
-
 def test_undeclared_kinks_show_in_the_quadrature_error():
     net = gs.Network("tanh", eta=1.0, alpha0=1.0)
     kinked = lambda a, b: np.abs(a + 0.3) + np.maximum(b, 0.2)  # noqa: E731
@@ -160,16 +144,6 @@ def test_wrong_signs_of_two_directions_after_two_steps_are_numbers():
     answer = gs.predict(net, "sign(x1+0.5*x2)", alpha=1.81, lam=0.404)
     assert abs(float(answer.test_error_01) - 0.1541) < 8 * 0.0017
     assert abs(float(answer.train_error_01) - 0.0425) < 8 * 0.0037
-
-
-def test_steep_steps_are_found_where_their_argument_is_affine():
-    def places(text: str) -> list[float]:
-        return sorted(offset for _, offset in gs.Target(text).function.steep_steps)
-
-    assert_allclose(places("tanh(8*x1 - 4) + x2"), 0.5 + np.array([-6, -2.5, 0, 2.5, 6]) / 8)
-    assert gs.Target("tanh(8*x1) + x2").function.kinks == ()
-    assert places("tanh(x1)*x2") == places("tanh(8*x1*x2)") == []
-    assert len(places("erf(3*x1)*sigmoid(9*x2 + 1)")) == 10
 
 
 @pytest.mark.parametrize("k", [2, 3])

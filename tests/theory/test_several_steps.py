@@ -11,7 +11,6 @@ from giantstep.theory.problem import model_grid, pose
 from ..zoo import steps
 
 PRINTED = 6e-9  # values are printed with eight decimals
-FIVE = gs.Letters((-2, -1, 0.5, 1, 2), (0.2,) * 5)
 AT = {"alpha": 1.5, "lam": 0.1}
 
 
@@ -83,23 +82,3 @@ def test_every_bound_holds_after_several_steps():
         bounds = gs.bounds(net, "tanh", bulk=bulk)
         found = gs.predict(net, "tanh", alpha=[1, 8], lam=0.001, d=1000, bulk=bulk)
         assert (found.test_error >= bounds.lower - 1e-12).all()
-
-
-# what is refused
-
-
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        (lambda: gs.predict(gs.Network("relu", 1, 1, steps=2, readout=FIVE), "sin", **AT), r"5 directions.*simulate"),
-        (lambda: gs.Network("relu", 1, 1, steps=[gs.Step(1, 1)]), "schedule"),
-        (lambda: gs.Network("relu", 1, 1, rows="cauchy"), "rows"),
-        (
-            lambda: gs.predict(gs.Network("tanh", 0.1, 1, steps=41), "sin", **AT),
-            "steps = 41: the theory covers up to 40",
-        ),
-    ],
-)
-def test_what_several_steps_do_not_cover_is_refused_with_a_sentence(ask, words):
-    with pytest.raises(gs.ParameterError, match=words):
-        ask()

@@ -145,8 +145,3 @@ def test_a_second_step_on_a_kinked_loss_drags_by_the_density_of_its_residuals():
     left = np.prod(1.0 - curvatures * 1.2**2 / 1.5)
     covariance, _ = layers.mean_row_covariance(np.array([0]))
     assert covariance.item() == pytest.approx(left**2 - 1.0, rel=1e-8)  # extrapolated differences, as above
-
-
-def test_the_linear_error_of_a_target_with_a_mean():
-    assert gs.linear_error("relu") == pytest.approx(0.25 - 1.0 / (2.0 * math.pi), rel=EXACT)
-    assert gs.linear_error("sign") == pytest.approx(1.0 - 2.0 / math.pi, rel=EXACT)

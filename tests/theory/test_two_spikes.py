@@ -7,7 +7,7 @@ import pytest
 
 import giantstep as gs
 
-from ..zoo import FLIPS, ONE_IN_DISGUISE, PLANE, TILTED
+from ..zoo import FLIPS, ONE_IN_DISGUISE, TILTED
 
 
 class TwoAsTheyAre(gs.TwoSpikes):
@@ -72,16 +72,3 @@ def test_a_coarser_tolerance_is_heeded_and_progress_reported():
     assert exact["quadrature_error"] <= 1e-11 < rough["quadrature_error"] <= 1e-4
     assert float(rough["test_error"]) == pytest.approx(float(exact["test_error"]), rel=1e-4)
     assert seen == [1.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("ask", "words"),
-    [
-        (lambda: gs.TwoSpikes("tanh", (1, 1), (0.9, 0.9), ((1, 1),), (1,)), "sum of their squares must be at most 1"),
-        (lambda: gs.TwoSpikes("tanh", (1,), (0.1, 0.1), ((1, 1),), (1,)), "two strengths"),
-        (lambda: gs.predict(PLANE, "sin", alpha=1, lam=1, loss="logistic"), "labels ±1"),
-    ],
-)
-def test_bad_input_gets_a_sentence(ask, words):
-    with pytest.raises(gs.ParameterError, match=words):
-        ask()
