@@ -14,21 +14,15 @@ HE3 = "(x**3 - 3*x)/sqrt(6)"
 # target, alpha, overlap, error, share of wrong signs: to the digits printed, half a unit of the last one
 VALUES = [
     (gs.Target("sign"), 1, 0.486263637, 0.676718937, 0.25437297),
-    (gs.Target("sign"), 2, 0.728298174, 0.480623188, 0.17453419),
     (gs.Target("sign"), 5, 0.932064246, 0.236012067, 0.08393517),
-    (gs.Target("sign", flips=0.1), 1, 0.321624609, 0.791542191, 0.30805773),
     (gs.Target("sign", flips=0.1), 5, 0.801184740, 0.408406822, 0.14711170),
     (gs.Target("sign", latent_noise=0.5), 2, 0.600830670, 0.589673187, 0.21768298),
     (gs.Target("logistic", scale=2), 2, 0.471038891, 0.687758285, 0.25922377),
-    (gs.Target("tanh", noise=0.1), 1, 0.786689806, 0.093538755, None),
     (gs.Target("tanh", noise=0.1), 2, 0.968730126, 0.014380107, None),
     (gs.Target("sin", noise=0.1), 1, 0.763858417, 0.123189088, None),
-    (gs.Target("sin", noise=0.1), 2, 0.977126451, 0.012872603, None),
-    (gs.Target("relu", noise=0.1), 1, 0.622125993, 0.153379611, None),
     (gs.Target("relu", noise=0.1), 2, 0.927387773, 0.033359311, None),
     (gs.Target("relu"), 1, 0.692793896, 0.127639847, None),
     (gs.Target("sin"), 0.5, 0.40697039, 0.27844917, None),
-    (gs.Target("x**2"), 0.9, 0.33077246, 1.78117915, None),
     (gs.Target("x**2"), 1.1, 0.69078878, 1.04562173, None),
     (gs.Target("x**2", noise=0.5), 1.5, 0.70503142, 1.00586140, None),
     (gs.Target(HE3), 0.9, 0.53327924, 0.84834245, None),
@@ -48,13 +42,28 @@ def test_overlaps_and_errors_are_those_of_an_independent_computation(target, alp
         assert float(best.test_error_01) == pytest.approx(wrong, abs=6e-9)
 
 
-def test_phase_retrieval_has_its_published_thresholds():
-    best = gs.bayes("x**2", alpha=[0.9, 1.1, 1.2])
-    assert float(best.alpha_weak) == pytest.approx(0.5, abs=1e-8)
-    assert float(best.alpha_exact) == pytest.approx(1.0, abs=1e-9)
-    assert float(best.alpha_optimal) == pytest.approx(1.0, abs=1e-6)
-    assert float(best.alpha_amp) == pytest.approx(1.128471, abs=1e-6)
-    np.testing.assert_array_equal(best.optimal_error[1:], 0.0)
+@pytest.mark.parametrize(
+    ("target", "alpha", "thresholds", "tolerance"),
+    [
+        ("x**2", 1, {"weak": 0.5, "exact": 1.0, "optimal": 1.0, "amp": 1.128471}, 1e-6),
+        (HE3, 1, {"amp": 1.194311}, 6e-7),
+        ("sin", 1, {"amp": 1.0330}, 6e-5),
+        ("sign(x**3 - 2*log(2)*x)", 1, {"weak": np.inf, "optimal": 2.72889678}, 1e-8),
+        (gs.Target("x**2", noise=0.5), 0.4, {"weak": 0.541644}, 5e-6),
+        (gs.Target("(x1 + x2)**2/2", noise=0.5), 0.4, {"weak": 0.541644}, 5e-6),  # the same, turned
+        (gs.Target("x1*x2", noise=0.25), 0.6, {"weak": 0.63766}, 1e-5),
+        (gs.Target("x1 + x1*x2", noise=0.5), 1, {"weak": 0.0}, 0.0),
+    ],
+)
+def test_thresholds_are_those_of_an_independent_computation(target, alpha, thresholds, tolerance):
+    best = gs.bayes(target, alpha=alpha)
+    for name, expected in thresholds.items():
+        assert float(best[f"alpha_{name}"]) == pytest.approx(expected, abs=tolerance), name
+
+
+def test_the_optimum_jumps_to_the_direction_itself_before_message_passing_does():
+    best = gs.bayes("x**2", alpha=[1.1, 1.2])
+    np.testing.assert_array_equal(best.optimal_error, 0.0)
     np.testing.assert_allclose(best.overlap[-1], 1.0)
 
 
@@ -63,19 +72,10 @@ def test_the_sign_is_learned_as_0_442_over_alpha():
     np.testing.assert_allclose(best.test_error_01 * best.alpha, 0.44170, atol=5e-5)
 
 
-@pytest.mark.parametrize(("target", "jump"), [(HE3, 1.194311), ("sin", 1.0330)])
-def test_smooth_links_of_several_branches_have_a_hard_phase(target, jump):
-    best = gs.bayes(target, alpha=1)
-    assert float(best.alpha_amp) == pytest.approx(jump, abs=6e-5 if target == "sin" else 6e-7)
-
-
 def test_labels_without_low_orders_jump_at_the_equal_area_point():
     best = gs.bayes("sign(x**3 - 2*log(2)*x)", alpha=[2.7288, 2.729])
-    assert float(best.alpha_weak) == np.inf
-    assert float(best.alpha_optimal) == pytest.approx(2.72889678, abs=1e-8)
     np.testing.assert_array_equal(best.overlap, 0.0)
-    assert float(best.optimal_overlap[0]) == 0.0
-    assert float(best.optimal_overlap[1]) == pytest.approx(0.93318, abs=1e-4)
+    np.testing.assert_allclose(best.optimal_overlap, [0.0, 0.93318], atol=1e-4)
 
 
 @pytest.mark.parametrize("noise", [0.3, 1.0])
@@ -86,12 +86,13 @@ def test_a_linear_target_is_ridge_regression(noise):
     )
 
 
-def test_two_directions_are_found_together_from_products():
-    best = gs.bayes(gs.Target("x1 + x1*x2", noise=0.5), alpha=[1, 2])
-    np.testing.assert_allclose(best.overlap[0], np.diag([0.40212, 0.24593]), atol=1e-5)
-    np.testing.assert_allclose(best.overlap[1], np.diag([0.7124, 0.5464]), atol=1e-4)
+@pytest.mark.parametrize("turn", [np.eye(2), np.array([[0.8, 0.6], [-0.6, 0.8]])], ids=["straight", "turned"])
+def test_two_directions_are_found_together_from_products(turn):
+    one, two = (f"({row[0]}*x1 + {row[1]}*x2)" for row in turn)
+    best = gs.bayes(gs.Target(f"{one} + {one}*{two}", noise=0.5), alpha=[1, 2])
+    np.testing.assert_allclose(turn @ best.overlap.values[0] @ turn.T, np.diag([0.40212, 0.24593]), atol=1e-5)
+    np.testing.assert_allclose(turn @ best.overlap.values[1] @ turn.T, np.diag([0.7124, 0.5464]), atol=1e-4)
     np.testing.assert_allclose(best.test_error, [1.49899, 0.8983], atol=1.5e-4)
-    assert float(best.alpha_weak) == 0.0
     assert (best.quadrature_error < 1e-3).all()
 
 
@@ -101,14 +102,6 @@ def test_even_targets_of_two_directions_have_a_threshold():
     np.testing.assert_array_equal(best.overlap[0], 0.0)
     np.testing.assert_allclose(best.overlap[1], 0.160 * np.eye(2), atol=5e-4)
     assert float(best.test_error[1]) == pytest.approx(3.8979, abs=1e-4)
-    product = gs.bayes(gs.Target("x1*x2", noise=0.25), alpha=0.6)  # the same, turned and halved
-    assert float(product.alpha_weak) == pytest.approx(float(best.alpha_weak), rel=1e-5)
-
-
-def test_a_threshold_does_not_depend_on_the_axes():
-    turned, straight = gs.Target("(x1 + x2)**2/2", noise=0.5), gs.Target("x**2", noise=0.5)
-    weak = [float(gs.bayes(target, alpha=0.4).alpha_weak) for target in (turned, straight)]
-    np.testing.assert_allclose(weak, 0.541644, atol=5e-6)
 
 
 def test_wrong_signs_of_a_pattern_are_those_on_a_fine_grid():
@@ -164,12 +157,19 @@ def test_ridge_is_what_a_fit_with_an_intercept_gives(target):
         assert abs(values.mean() - float(theory[name])) < 3.5 * error + 1.0 / d * values.mean()
 
 
-@pytest.mark.parametrize("target", [gs.Target("sign", flips=0.2), gs.Target("sign(x - 0.5)", latent_noise=1)])
-def test_no_penalty_is_better_than_the_best_one(target):
-    best = gs.ridge(target, alpha=[0.5, 4.0])
-    around = gs.ridge(target, alpha=[0.5, 4.0], lam=np.geomspace(1e-2, 1e2, 41)).test_error.min("lam")
-    assert (best.test_error <= around).all()
-    np.testing.assert_allclose(best.test_error, around, rtol=1e-2)
+@pytest.mark.parametrize(
+    ("target", "kernel"),
+    [
+        (gs.Target("sign", flips=0.2), None),
+        (gs.Target("sign(x - 0.5)", latent_noise=1), None),
+        (gs.Target("sin", noise=2), "0.1*exp(3*x)"),
+    ],
+)
+def test_no_penalty_is_better_than_the_best_one(target, kernel):
+    best = gs.ridge(target, alpha=[0.5, 4.0], kernel=kernel)
+    found = gs.ridge(target, alpha=[0.5, 4.0], kernel=kernel, lam=np.geomspace(1e-2, 1e2, 41)).test_error.min("lam")
+    assert (best.test_error <= found).all()
+    np.testing.assert_allclose(best.test_error, found, rtol=1e-2)
 
 
 @settings(max_examples=12)
@@ -184,14 +184,6 @@ def test_no_network_beats_the_optimum_with_as_many_samples(eta, alpha0, beta, al
     assert error >= float(gs.bayes(target, alpha=alpha0 + alpha).optimal_error)
 
 
-@pytest.mark.parametrize(("alpha", "above"), [(0.5, 1.3e-3), (2.0, 1.0e-3)])
-def test_wide_random_features_come_close_to_the_optimum_for_a_line(alpha, above):
-    target = gs.Target("x", noise=0.5)
-    tuned = gs.tune(gs.Network("tanh", eta=0, alpha0=0, beta=200), target, alpha=alpha)
-    best = float(gs.bayes(target, alpha=alpha).optimal_error)
-    assert float(tuned.best_error) - best == pytest.approx(above, rel=0.08)
-
-
 @pytest.mark.parametrize("steps", [1, 2])
 def test_the_parts_sum_to_the_test_error(steps):
     net = gs.Network("tanh", eta=2, alpha0=[1, 4], beta=2, steps=steps)
@@ -200,11 +192,15 @@ def test_the_parts_sum_to_the_test_error(steps):
     np.testing.assert_allclose(parts.budget, parts.alpha + steps * parts.alpha0)
     assert (parts.bayes_error < parts.test_error).all()
     assert all("help" in sentence for sentence in parts.advice.values.flat)
-    beaten = (parts.ridge_error < parts.test_error).transpose(*parts.advice.dims)
-    assert [
-        "ridge regression on the inputs is better" in s for s in parts.advice.values.flat
-    ] == beaten.values.ravel().tolist()
+    beaten = (parts.ridge_error < parts.test_error).transpose(*parts.advice.dims).values
+    said = ["ridge regression on the inputs is better" in sentence for sentence in parts.advice.values.flat]
     assert beaten.any()
+    assert said == beaten.ravel().tolist()
+
+
+def test_where_no_step_is_taken_no_batch_makes_noise():
+    parts = gs.explain(gs.Network("tanh", eta=2, alpha0=[0, 1]), "sin", alpha=1, lam=0.1)
+    assert (np.abs(parts.batch_noise) < 1e-12).values.tolist() == [True, False]
 
 
 def test_a_warning_of_explain_names_verbs_because_explain_has_no_d():
@@ -248,8 +244,6 @@ def test_functions_of_ones_own_need_no_derivative(fast, slow, noise):
 
 # target, its noise, s = √(1 - q), F(s) and the error there, by tests/insight/brute_force.py, which shares no code
 HOSTILE = [
-    ("sign", {}, 0.25, 0.17890901701, 0.22626816451),
-    ("sign", {"flips": 0.2}, 0.25, 0.044932841236, 0.22626816451),
     ("sign(x - 1)", {"flips": 0.4}, 0.25, 0.0027537321555, 0.13651049293),
     ("sign", {"latent_noise": 0.05}, 0.25, 0.17516978004, 0.22626816451),
     ("sign", {"latent_noise": 3, "flips": 0.1}, 0.25, 0.0026484774288, 0.22626816451),
@@ -259,13 +253,11 @@ HOSTILE = [
     ("sign(x - 4)", {}, 0.25, 6.6639476508e-05, 6.990058742e-05),
     ("sign(sin(2*x))", {}, 0.25, 0.28502627445, 0.35943525593),
     ("logistic", {"scale": 10}, 0.25, 0.14189267353, 0.22626816451),
-    ("logistic", {"scale": 0.5}, 0.25, 0.0036745692909, 0.22626816451),
     ("relu", {}, 0.25, 0.5894545085, 0.028898024788),
     ("relu(x+1)-2*relu(x)+relu(x-1)", {}, 0.25, 0.62431531028, 0.030422428985),
     ("x - clip(x, -0.5, 0.5)", {}, 0.25, 0.78296473804, 0.034421053745),
     ("clip(x, -1, 0.5)", {}, 0.25, 0.65599911441, 0.029804465857),
     ("abs(x) + 0.5*x", {}, 0.6, 0.69232512934, 0.31787329089),
-    ("abs(x)", {}, 0.6, 0.59168666659, 0.22787329089),
     ("abs(abs(x) - 1)", {}, 0.9, 0.12423756777, 0.11704454118),
     ("x - 2*sign(x)", {}, 0.9, 0.60769395698, 1.7380636142),
     ("x + sign(x)", {}, 0.25, 1, 0.38850373462),
@@ -273,7 +265,6 @@ HOSTILE = [
     pytest.param("(x**2-1)**2 + 0.3*x", {}, 0.6, 0.64751971969, 38.89866816, marks=pytest.mark.slow),
     ("x*exp(-x**2/2)", {}, 0.6, 0.65576940372, 0.098376932216),
     ("cos(x)", {}, 0.6, 0.58958583806, 0.12183945744),
-    ("exp(x)", {}, 0.25, 1, 0.44768027773),
     ("x**2", {}, 0.6, 0.59168666659, 1.1808),
     ("tanh(20*x)", {"noise": 0.3}, 0.25, 0.19154161623, 0.18990130893),
     ("tanh", {"noise": 0.02}, 0.25, 0.91713092519, 0.028477635517),
@@ -282,7 +273,6 @@ HOSTILE = [
     ("exp(-((x - 1.23)/0.1)**2)", {"noise": 0.3}, 0.6, 0.022285175537, 0.020909154821),
     ("exp(-100*x**2)", {"noise": 0.1}, 0.9, 0.01962319691, 0.044871126273),
     ("sqrt(abs(x))", {"noise": 0.1}, 0.25, 0.55196360773, 0.025576065406),
-    ("x", {"noise": 10}, 0.25, 0.00062460961899, 0.0625),
     ("x**2", {"noise": 5}, 0.25, 0.009130430144, 0.2421875),
     pytest.param("relu", {"noise": 0.02}, 0.25, 0.5669854053, 0.028898024788, marks=pytest.mark.slow),
     ("abs(x)", {"noise": 0.05}, 0.25, 0.8092459282, 0.053092099154),
@@ -290,7 +280,6 @@ HOSTILE = [
     ("x - 2*sign(x)", {"noise": 0.2}, 0.25, 0.65355760393, 0.76810151786),
     pytest.param("exp(x)", {"noise": 1}, 0.25, 0.14834842039, 0.44768027773, marks=pytest.mark.slow),
     ("cos(x)", {"noise": 0.5}, 0.25, 0.085878193122, 0.025929280661),
-    ("x*abs(x)", {"noise": 0.2}, 0.25, 0.63578132761, 0.24312743942),
     ("clip(x, 2, 3)", {"noise": 0.2}, 0.25, 0.011475092565, 0.00099787204037),
 ]
 LARGEST = [

