@@ -41,27 +41,6 @@ def test_without_a_spike_a_mean_that_is_rounding_offers_nothing():
     assert found["lower"] == pytest.approx(float(found["linear"]), rel=ROUNDING)
 
 
-@pytest.mark.filterwarnings("ignore:with these letters the limit:giantstep.GiantstepWarning")
-@settings(max_examples=10)
-@given(
-    values=st.sampled_from([(-1.0, 1.0), (0.0, 1.0), (0.5, 1.5), (-1.0, 0.5, 2.0)]),
-    biases=st.booleans(),
-    activation=st.sampled_from(["tanh", "relu"]),
-    gamma=number(0.2, 1.0),
-    alpha=number(0.3, 6.0),
-)
-def test_the_bounds_hold_with_letters_and_biases(values, biases, activation, gamma, alpha):
-    K = len(values)
-    letters = gs.Letters(values, (1 / K,) * K, biases=tuple(np.linspace(-0.5, 0.7, K)) if biases else None)
-    model = gs.SpikedRF(activation, r=1.2, gamma=gamma, readout=letters)
-    found = gs.bounds(model, "sin")
-    errors = gs.predict(model, "sin", alpha=alpha, lam=LAMS)["test_error"].values
-    assert found["lower"] <= errors.min() + ROUNDING
-    if not biases:  # the last letter's neurons alone span less
-        alone = gs.bounds(gs.SpikedRF(activation, r=1.2 * values[-1], gamma=gamma), "sin")
-        assert found["lower"] <= alone["lower"] + ROUNDING
-
-
 @pytest.mark.parametrize("gamma", [1.0, 0.6])
 def test_an_infinite_penalty_reaches_the_upper_bound(gamma):
     model = gs.SpikedRF("tanh", r=[0.4, 1.5], gamma=gamma, c=1.3)
@@ -93,14 +72,16 @@ def test_the_published_example_lies_above_the_linear_error():
     assert float(found["linear"]) == pytest.approx((1 - np.exp(-2)) / 2 - np.exp(-1), rel=1e-12)
 
 
-def test_the_lower_bound_is_a_least_squares_problem():
+@pytest.mark.parametrize(
+    ("values", "biases"), [([0.5, 1.5], [0.0, 0.0]), ([-1.0, 1.0, 1.0], [0.0, 0.6, -0.4])], ids=["letters", "biases"]
+)
+def test_the_lower_bound_is_a_least_squares_problem(values, biases):
     """Against least squares on Gauss-Hermite nodes, with inner averages by Gauss-Hermite too."""
     z, w = np.polynomial.hermite_e.hermegauss(120)
     w = w / w.sum()
-    c, gamma, values = 1.3, 0.7, np.array([0.5, 1.5])
-    columns, side = [], []
-    for u in 0.9 * values:
-        field = np.tanh(u * z[:, None] + np.sqrt(c) * z)
+    c, gamma, columns, side = 1.3, 0.7, [], []
+    for value, bias in zip(values, biases, strict=True):
+        field = np.tanh(0.9 * value * z[:, None] + np.sqrt(c) * z + bias)
         mu0, mu1 = field @ w, field @ (w * z) / np.sqrt(c)
         columns += [mu0, z * mu1]
         side.append(mu1)
@@ -112,7 +93,7 @@ def test_the_lower_bound_is_a_least_squares_problem():
         return np.sum((b - A @ np.linalg.lstsq(A, b, rcond=1e-10)[0]) ** 2)
 
     expected = distance(columns, t0) + distance(side, t1) + w @ (t2 - t0**2 - t1**2)
-    letters = gs.Letters(tuple(values), (0.3, 0.7))
+    letters = gs.Letters(tuple(values), (1 / len(values),) * len(values), biases=tuple(biases))
     found = gs.bounds(gs.SpikedRF("tanh", r=0.9, gamma=gamma, c=c, readout=letters), "sin")
     assert float(found["lower"]) == pytest.approx(expected, rel=1e-6)
     assert float(found["upper"]) == pytest.approx(distance(columns[::2], t0) + w @ (t2 - t0**2), rel=1e-6)

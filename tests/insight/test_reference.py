@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import giantstep as gs
@@ -170,18 +168,6 @@ def test_no_penalty_is_better_than_the_best_one(target, kernel):
     found = gs.ridge(target, alpha=[0.5, 4.0], kernel=kernel, lam=np.geomspace(1e-2, 1e2, 41)).test_error.min("lam")
     assert (best.test_error <= found).all()
     np.testing.assert_allclose(best.test_error, found, rtol=1e-2)
-
-
-@settings(max_examples=12)
-@given(
-    eta=st.floats(0.2, 4.0), alpha0=st.floats(0.2, 4.0), beta=st.floats(0.3, 4.0), alpha=st.floats(0.2, 4.0),
-    lam=st.floats(0.01, 1.0), activation=st.sampled_from(["tanh", "relu", "erf"]),
-    target=st.sampled_from([gs.Target("tanh", noise=0.1), gs.Target("sin", noise=0.1), gs.Target("relu", noise=0.1)]),
-)  # fmt: skip
-def test_no_network_beats_the_optimum_with_as_many_samples(eta, alpha0, beta, alpha, lam, activation, target):
-    net = gs.Network(activation, eta=eta, alpha0=alpha0, beta=beta)
-    error = float(gs.predict(net, target, alpha=alpha, lam=lam).test_error)
-    assert error >= float(gs.bayes(target, alpha=alpha0 + alpha).optimal_error)
 
 
 @pytest.mark.parametrize("steps", [1, 2])

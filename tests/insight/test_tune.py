@@ -11,6 +11,7 @@ import giantstep as gs
 
 SIN = gs.Target("sin", noise=0.2)
 SMOOTH = gs.Network("tanh", eta=2.0, alpha0=1.5, beta=1.2), SIN
+FLIPPED = gs.Target("sign(x + 0.3*x**3)", flips=0.1)
 
 
 def test_learning_rate_and_penalty_are_stationary_together():
@@ -98,6 +99,9 @@ def test_optima_of_the_limit_alone_are_announced_with_both_numbers():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gs.tune(net, y, **options, d=1000)
+    slow, wrong = gs.Network("erf", eta=0.05, alpha0=1.0), {"error": "test_error_01", "scan": {"lam": [1e5, 2e5, 4e5]}}
+    with pytest.warns(gs.LimitWarning, match="optima hold for the limit"):
+        gs.tune(slow, FLIPPED, alpha=0.5, **wrong)
 
 
 def test_an_interruption_keeps_the_scan_and_what_is_polished():
@@ -151,9 +155,6 @@ def test_a_scan_of_several_steps_is_rough_and_quick_and_its_optimum_is_neither()
     assert found.best_error <= grid.min() * (1 + 1e-9)
 
 
-FLIPPED = gs.Target("sign(x + 0.3*x**3)", flips=0.1)
-
-
 @pytest.mark.parametrize(("loss", "error", "apart"), [("logistic", None, 1.2), ("square", "test_error_01", 1.1)])
 def test_classifiers_are_tuned_for_the_fewest_wrong_signs(loss, error, apart):
     net = gs.Network("erf", eta=2.0, alpha0=1.0)
@@ -170,12 +171,6 @@ def test_classifiers_are_tuned_for_the_fewest_wrong_signs(loss, error, apart):
     np.testing.assert_allclose(best.ridge_error, gs.ridge(FLIPPED, alpha=3.0).test_error_01)
     squared = gs.tune(net, FLIPPED, alpha=2.0, loss=loss, error="test_error", d=500)
     assert squared.best_lam > apart * best.best_lam  # another question, another answer
-
-
-def test_an_optimum_of_the_limit_alone_is_warned_of_for_wrong_signs_too():
-    slow = gs.Network("erf", eta=0.05, alpha0=1.0)
-    with pytest.warns(gs.LimitWarning, match="optima hold for the limit"):
-        gs.tune(slow, FLIPPED, alpha=0.5, error="test_error_01", scan={"lam": [1e5, 2e5, 4e5]})
 
 
 VALLEYS = {
