@@ -41,7 +41,8 @@ def breakpoints(root: Node) -> tuple[float, ...]:
         if difference is None or difference in known:
             continue
         known.add(difference)
-        programs = with_slopes(difference, slopes)
+        slope = derivative(difference, slopes)
+        programs = [Program(derivative(slope, slopes)), Program(slope), Program(difference)]
         steps += sum(len(program.steps) for program in programs)
         if steps > MAX_STEPS:
             raise ParameterError(
@@ -69,12 +70,6 @@ def breaks_at(node: Node) -> Node | None:
     elif node.op in ELEMENTARY and (edge := ELEMENTARY[node.op].edge) is not None:
         difference = tree.sub(node.args[0], tree.const(edge))
     return None if difference is None or tree.is_const(difference) else difference
-
-
-def with_slopes(g: Node, slopes: dict[Node, Node]) -> list[Program]:
-    """Programs of g'', g' and g; `slopes` are derivatives that have been taken already, and gets more of them."""
-    slope = derivative(g, slopes)
-    return [Program(derivative(slope, slopes)), Program(slope), Program(g)]
 
 
 def zeros(programs: list[Program], inner: np.ndarray) -> np.ndarray:
@@ -160,17 +155,16 @@ def jumps(root: Node, points: tuple[float, ...]) -> list[float]:
     return b[(narrow > rounding + blur) & (narrow > 0.5 * wide)].tolist()
 
 
-def refused(root: Node, points: tuple[float, ...]) -> str | None:
-    """Why a function cannot be averaged over a Gaussian, a point where it is not finite; None if it can."""
+def check_finite(root: Node, points: tuple[float, ...]) -> None:
+    """Refuse a function that cannot be averaged over a Gaussian, for a point where it is not finite."""
     value, b = Program(root), np.asarray(points)
     x = np.concatenate([np.round(np.linspace(-MODERATE, MODERATE, 1801), 2), b[np.abs(b) <= MODERATE]])
     bad = x[~np.isfinite(value(x))]
     if bad.size:
         nearest = bad[np.argmin(np.abs(bad))]
-        return f"the function is not finite at x = {nearest:g}; it must be for |x| <= {MODERATE:g}"
+        raise ParameterError(f"the function is not finite at x = {nearest:g}; it must be for |x| <= {MODERATE:g}")
     if unbounded := poles(value, points):
-        return f"the function is unbounded near x = {unbounded[0]:g}; it must be finite"
-    return None
+        raise ParameterError(f"the function is unbounded near x = {unbounded[0]:g}; it must be finite")
 
 
 def poles(f: Callable[[np.ndarray], np.ndarray], points: tuple[float, ...]) -> list[float]:

@@ -50,6 +50,4 @@ def _slope(node: Node, slopes: list[Node], variable: int) -> Node:
         case "select":
             return tree.select(args[0], slopes[1], slopes[2])
         case _:
-            if tree.is_const(slopes[0], 0):
-                return tree.ZERO
             return tree.chain(expand(ELEMENTARY[node.op].derivative, args[0]), slopes[0])

@@ -177,11 +177,9 @@ def _expression(text: str) -> Function:
     tree = parse(text)
     try:
         points = broken.breakpoints(tree)
-        reason = broken.refused(tree, points)
+        broken.check_finite(tree, points)
     except ParameterError as error:
         raise ExpressionError(str(error), text) from None
-    if reason:
-        raise ExpressionError(reason, text)
     spec = compact(text)
     return Formula(tree, spec, shortened(spec), points)
 

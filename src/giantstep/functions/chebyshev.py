@@ -17,8 +17,6 @@ def through(count: int) -> tuple[np.ndarray, np.ndarray]:
     points = chebyshev.chebpts1(count)
     to_series = chebyshev.chebvander(points, count - 1).T * (2.0 / count)
     to_series[0] /= 2.0
-    for shared in (points, to_series):
-        shared.flags.writeable = False
     return points, to_series
 
 

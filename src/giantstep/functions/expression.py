@@ -94,8 +94,8 @@ class _Reader:
 
     def _check_characters(self) -> None:
         if len(self.text) > MAX_LENGTH:
-            reason = f"the expression has {len(self.text)} characters; at most {MAX_LENGTH} are read"
-            raise self.refuse(reason, MAX_LENGTH)
+            size = len(self.text)
+            raise self.refuse(f"the expression has {size} characters; at most {MAX_LENGTH} are read", MAX_LENGTH)
         if not self.text.strip(" "):
             raise self.refuse("the expression is empty; write a function of x", 0)
         if found := _FOREIGN.search(self.text):
@@ -120,8 +120,7 @@ class _Reader:
             raise self.refuse(f"the expression is nested more than {MAX_DEPTH} deep; simplify it", node)
         reader = self.readers.get(type(node))
         if reader is None:
-            reason = _REFUSED.get(type(node), "only arithmetic and the listed functions of x are read")
-            raise self.refuse(reason, node)
+            raise self.refuse(_REFUSED.get(type(node), "only arithmetic and the listed functions of x are read"), node)
         try:
             result = reader(node, depth + 1)
         except (ZeroDivisionError, OverflowError) as error:
@@ -162,8 +161,7 @@ class _Reader:
 
     def binary(self, node: ast.BinOp, depth: int) -> Node:
         if type(node.op) in _ARITHMETIC:
-            combine = _ARITHMETIC[type(node.op)]
-            return combine(self.visit(node.left, depth), self.visit(node.right, depth))
+            return _ARITHMETIC[type(node.op)](self.visit(node.left, depth), self.visit(node.right, depth))
         if isinstance(node.op, ast.Pow):
             return self._power(node, self.visit(node.left, depth), self.visit(node.right, depth))
         raise self.refuse("of the operations only + - * / and ** are read", node)
@@ -171,8 +169,7 @@ class _Reader:
     def _power(self, node: ast.BinOp, base: Node, exponent: Node) -> Node:
         if tree.is_const(exponent):
             if abs(exponent.value) > MAX_EXPONENT:
-                reason = f"the exponent {exponent.value:g} is too large; at most {MAX_EXPONENT}"
-                raise self.refuse(reason, node.right)
+                raise self.refuse(f"the exponent {exponent.value:g} is too large; at most {MAX_EXPONENT}", node.right)
             try:
                 return tree.power(base, exponent.value)
             except ValueError:  # a root of a negative number

@@ -80,8 +80,7 @@ def _zeros(node: Node, variables: int) -> tuple[list[Hyperplane], bool]:
     planes = _tangents(node, start + way * inside)
     with np.errstate(all="ignore"):
         planes /= np.linalg.norm(planes[:, :-1], axis=1, keepdims=True)
-    planes = planes[np.isfinite(planes).all(axis=1)]  # where a part jumps past 0, it breaks itself
-    planes, others = _shared(planes)
+    planes, others = _shared(planes[np.isfinite(planes).all(axis=1)])  # where a part jumps past 0, it breaks itself
     return [(tuple(n), c) for *n, c in planes.tolist()], others
 
 

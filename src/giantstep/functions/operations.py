@@ -92,8 +92,6 @@ def implementation(op: str, value: float, xp: Any) -> Callable[..., Any]:
     """The array function that carries out one operation of the tree in the namespace `xp`."""
     if op in ELEMENTARY:
         return ELEMENTARY[op].build(xp)
-    if op == "div":
-        return operator.truediv
     if op == "power":
         return _integer_power(int(value)) if float(value).is_integer() else lambda a: a**value
     if op == "chain":
@@ -103,7 +101,7 @@ def implementation(op: str, value: float, xp: Any) -> Callable[..., Any]:
         return lambda a, b: xp.asarray(compare(a, b), dtype=a.dtype)
     if op == "select":
         return lambda condition, a, b: xp.where(condition != 0, a, b)
-    return {"max": xp.maximum, "min": xp.minimum}.get(op) or getattr(operator, op)
+    return {"max": xp.maximum, "min": xp.minimum, "div": operator.truediv}.get(op) or getattr(operator, op)
 
 
 def _integer_power(exponent: int) -> Callable[[Any], Any]:

@@ -155,8 +155,7 @@ def _from_text(text: str, directions: int, kinks: tuple[Hyperplane, ...]) -> Fun
 
 def as_hyperplanes(kinks: Iterable[Any]) -> tuple[Hyperplane, ...]:
     try:
-        pairs = [(floats("kinks", np.ravel(normal)), floats("kinks", offset).item()) for normal, offset in kinks]
-        return tuple((tuple(normal.tolist()), offset) for normal, offset in pairs)
+        return tuple((tuple(floats("kinks", np.ravel(n)).tolist()), floats("kinks", c).item()) for n, c in kinks)
     except (TypeError, ValueError):
         raise ParameterError(
             f"kinks = {kinks!r} must be pairs (normal, offset), such as ((1, 0), 0.5) for x1 = 0.5"

@@ -186,7 +186,9 @@ class Followed(NamedTuple):
 def follow_lines(f: Callable[..., Any], directions: int, planes: tuple[np.ndarray, np.ndarray]) -> Followed:
     """How f varies along each variable, cut at its known kinks, the hyperplanes with normals [H, k] and offsets [H]."""
     fastest = 0.0
-    others = _points(directions - 1) * _SPAN[directions]  # [lines, k - 1]
+    # places of the lines, [lines, k - 1]: multiples of irrational numbers, less their whole parts, fill a cube
+    others = np.arange(1, _LINES + 1)[:, None] * np.sqrt([2.0, 3.0, 5.0])[: directions - 1] % 1.0
+    others = (2.0 * others - 1.0) * _SPAN[directions]
     for j in range(directions):
         panels = _along(f, j, others, planes)
         nearest = np.maximum(np.maximum(panels.left, -panels.right), 0.0)
@@ -232,8 +234,3 @@ def _closest(places: np.ndarray, owner: np.ndarray) -> tuple[float, float]:
     least = np.minimum.reduceat(apart, np.flatnonzero(np.diff(owner, prepend=-1)))
     several = np.isfinite(least)
     return (float(np.median(least[several])), float(places[apart.argmin()])) if several.any() else (np.inf, 0.0)
-
-
-def _points(count: int) -> np.ndarray:
-    """Points that fill the cube from -1 to 1, [lines, count]: multiples of irrational numbers modulo 1."""
-    return 2.0 * (np.arange(1, _LINES + 1)[:, None] * np.sqrt([2.0, 3.0, 5.0])[:count] % 1.0) - 1.0

@@ -25,10 +25,7 @@ def both_below(h: np.ndarray, k: np.ndarray, correlation: np.ndarray) -> np.ndar
     """P(x < h, y < k) for standard normal x and y with that correlation, by Owen's T function."""
     from scipy.special import owens_t
 
-    def off_zero(x: np.ndarray) -> np.ndarray:
-        return np.where(np.abs(x) < _AT_ZERO, _AT_ZERO, np.clip(x, -40.0, 40.0))
-
-    h, k = off_zero(h), off_zero(k)
+    h, k = (np.where(np.abs(x) < _AT_ZERO, _AT_ZERO, np.clip(x, -40.0, 40.0)) for x in (h, k))
     r = np.clip(correlation, -1.0, 1.0)
     apart = np.sqrt(np.maximum((1.0 - r) * (1.0 + r), 1e-30))
     with np.errstate(over="ignore"):

@@ -39,8 +39,7 @@ class Samples(NamedTuple):
         f, w = self.values[take], self.weights[STRIDES.index(stride)]
         if self.z.ndim == 1:
             return f, self.z[nested(stride)], w
-        parts = f, self.z[take], w[(*rows, ...)]
-        f, z, w = (part.reshape(*part.shape[:-2], -1) for part in parts)
+        f, z, w = (part.reshape(*part.shape[:-2], -1) for part in (f, self.z[take], w[(*rows, ...)]))
         return f, z, w
 
     def moments(self, stride: int = 1, rows: tuple[slice, ...] = ()) -> Moments:

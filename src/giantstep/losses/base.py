@@ -95,8 +95,8 @@ class Loss:
             shift = (z - omega) / V
             # at a jump of the derivative the force is what holds z there, not either one-sided slope
             step = 4.0 * np.spacing(np.abs(z) + np.abs(omega))
-            held = np.where(np.abs(f - shift) * V > step, shift, f)
-            f = np.clip(held, -self._derivative(y, z + step), -self._derivative(y, z - step))
+            f = np.where(np.abs(f - shift) * V > step, shift, f)
+            f = np.clip(f, -self._derivative(y, z + step), -self._derivative(y, z - step))
             curvature = self._curvature(y, z)
             slope = np.where(np.isinf(curvature), 1.0 / V, curvature / (1.0 + V * curvature))
         return Score(f, slope)

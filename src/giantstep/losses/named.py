@@ -31,11 +31,10 @@ class Clipped(Loss):
     margin: bool = False
 
     def __post_init__(self) -> None:
-        straight = self.a > 0 and self.low == -math.inf and self.high == math.inf
         self.__dict__.update(
             residual=not self.margin,
             even=self.margin or self.low == -self.high,
-            linear=straight and not self.margin,
+            linear=self.a > 0 and self.low == -math.inf and self.high == math.inf and not self.margin,
             continuous=self.a > 0,
             line=self,
         )
@@ -178,8 +177,7 @@ def as_loss(given: str | Loss) -> Loss:
     try:
         numbers = [float(parameter)] if colon else []
     except ValueError:
-        reason = f"{parameter!r} is not a number; write {name}:0.5, say"
-        raise ParameterError(f"loss = {given!r}: {reason}") from None
+        raise ParameterError(f"loss = {given!r}: {parameter!r} is not a number; write {name}:0.5, say") from None
     return _WITH_PARAMETER[name](*numbers)
 
 
