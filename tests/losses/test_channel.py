@@ -159,7 +159,7 @@ def test_label_chances_are_gaussian_averages_of_the_label(target: gs.Target):
 
 
 def test_hermite_coefficients_of_label_laws_are_gaussian_averages():
-    law = binary_law(gs.Target("x**3 - x", flips=0.1, latent_noise=0.5))
+    law = binary_law(gs.Target("x**2 - x - 1", flips=0.1, latent_noise=0.5))
     z, weights = np.polynomial.hermite_e.hermegauss(200)
     mean = 2.0 * law.chance(z, np.zeros_like(z))[0] - 1.0
     weights = weights / weights.sum()

@@ -67,7 +67,7 @@ def test_scores_are_those_of_the_minimiser_for_seventeen_decades_of_stiffness(na
     loss, rng = LOSSES[name], np.random.default_rng(0)
     for V in STIFFNESSES:
         spread = 2.0 if name == "exponential" else 2.0 * np.sqrt(1.0 + V)
-        cases = [(spread * rng.standard_normal(), -1.0), (1.0 - 0.3 * V, 1.0), (-1.0 + 0.4 * V, -1.0)]
+        cases = [(spread * rng.standard_normal(), -1.0), (1.0 - 0.3 * V, 1.0), (-1.0 + 0.4 * V, -1.0), (5.0, -1.0)]
         for omega, y in cases:
             if name == "exponential":
                 omega = np.clip(omega, -20.0, 20.0)  # beyond, the search above would need still more digits

@@ -29,12 +29,8 @@ def _slope(node: Node, slopes: list[Node], variable: int) -> Node:
             return tree.const(node.value == variable)
         case "const" | "less" | "at_most":
             return tree.ZERO
-        case "add":
-            return tree.add(*slopes)
-        case "sub":
-            return tree.sub(*slopes)
-        case "neg":
-            return tree.neg(slopes[0])
+        case "add" | "sub" | "neg":
+            return getattr(tree, node.op)(*slopes)
         case "mul" | "chain":
             return tree.add(tree.chain(slopes[0], args[1]), tree.chain(args[0], slopes[1]))
         case "div":

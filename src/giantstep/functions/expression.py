@@ -82,7 +82,15 @@ class _Reader:
         }
 
     def read(self) -> Node:
-        self._check_characters()
+        if len(self.text) > MAX_LENGTH:
+            raise self.refuse(
+                f"the expression has {len(self.text)} characters; at most {MAX_LENGTH} are read", MAX_LENGTH
+            )
+        if not self.text.strip(" "):
+            raise self.refuse("the expression is empty; write a function of x", 0)
+        if found := _FOREIGN.search(self.text):
+            hint = _HINTS.get(found.group(), "use numbers, x, + - * / ** ( ) , < > and the listed functions")
+            raise self.refuse(f"the character {found.group()!a} has no meaning here; {hint}", found.start())
         try:
             return self.visit(self._syntax_tree().body, 0)
         except RecursionError:  # the caller's own stack may be deep already
@@ -91,16 +99,6 @@ class _Reader:
     def refuse(self, reason: str, at: ast.AST | int) -> ExpressionError:
         column = at if isinstance(at, int) else getattr(at, "col_offset", 0) + self.indent
         return ExpressionError(reason, self.text, column)
-
-    def _check_characters(self) -> None:
-        if len(self.text) > MAX_LENGTH:
-            size = len(self.text)
-            raise self.refuse(f"the expression has {size} characters; at most {MAX_LENGTH} are read", MAX_LENGTH)
-        if not self.text.strip(" "):
-            raise self.refuse("the expression is empty; write a function of x", 0)
-        if found := _FOREIGN.search(self.text):
-            hint = _HINTS.get(found.group(), "use numbers, x, + - * / ** ( ) , < > and the listed functions")
-            raise self.refuse(f"the character {found.group()!a} has no meaning here; {hint}", found.start())
 
     def _syntax_tree(self) -> ast.Expression:
         try:

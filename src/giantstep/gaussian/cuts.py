@@ -56,9 +56,8 @@ class Cuts:
             here = [plane for plane in planes if abs(plane.normal[j]) > _TINY]
             scaled = [_Plane(p.normal / p.normal[j], p.mix / p.normal[j]) for p in here]
             self._kinks.insert(0, scaled)
-            planes = [plane for plane in planes if abs(plane.normal[j]) <= _TINY]
-            planes += [_Plane(p.normal - q.normal, p.mix - q.mix) for p, q in combinations(scaled, 2)]
-            planes = [_Plane(plane.normal[:j], plane.mix) for plane in planes]
+            met = [_Plane(p.normal - q.normal, p.mix - q.mix) for p, q in combinations(scaled, 2)]
+            planes = [_Plane(p.normal[:j], p.mix) for p in (*planes, *met) if abs(p.normal[j]) <= _TINY]
 
     def places(self, j: int, offsets: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
         """Where to cut z_j, [..., J, cuts], given offsets [..., H] and earlier variables [..., J].
