@@ -94,9 +94,11 @@ def learned(
         dataset = verb(layer.model(), layer.goal(d), where, alpha=alpha, lam=lam, loss=loss, bulk=bulk, d=d)
     names = out.shown(dataset, output, ["truth", "learned"])
     if plane and output.show is None:
-        return out.deliver(dataset, output, _plane_summary(dataset))
-    table = _some_rows(dataset, names, "x" if at is None and not plane else None, "--at")
-    return out.deliver(dataset, output, table)
+        points = f"{dataset.sizes['x1']} × {dataset.sizes['x2']} points"  # for pictures and files
+        how = f"truth and learned are on {points}: --plot FILE draws them, --format csv or --out FILE gives all"
+        rows = out.table(dataset.drop_dims(["x1", "x2"]), ["test_error"])
+        return out.deliver(dataset, output, f"{rows}\n{how}")
+    return out.deliver(dataset, output, _some_rows(dataset, names, "x" if at is None and not plane else None, "--at"))
 
 
 def coefficients(
@@ -122,8 +124,9 @@ def coefficients(
     with out.working("computing"):
         dataset = verb(model, places, layer.goal() if model.takes_steps else None)  # type: ignore[arg-type]
     names = out.shown(dataset, output, ["mu0", "mu1", "mu2"])
-    table = _some_rows(dataset, names, "kappa" if kappa is None else None, "--kappa")
-    return out.deliver(dataset, output, table, names)
+    return out.deliver(
+        dataset, output, _some_rows(dataset, names, "kappa" if kappa is None else None, "--kappa"), names
+    )
 
 
 def staircase(*, layer: Layer = NO_LAYER, output: Picture = NO_PICTURE) -> int:
@@ -180,8 +183,7 @@ def tune(
     free = {name: 1.0 for name, by in {"eta": "eta", "alpha0": "split"}.items() if by in wanted}
     question: dict[str, Any] = {"alpha": alpha, "budget": budget, "lam": lam, "loss": loss, "bulk": bulk, "d": d}
     with out.working("tuning") as progress:
-        question |= {"over": wanted, "error": error, "progress": progress}
-        dataset = verb(layer.model(**free), layer.goal(d), **question)
+        dataset = verb(layer.model(**free), layer.goal(d), over=wanted, error=error, progress=progress, **question)
     best = [name for name in map(str, dataset.data_vars) if name.startswith("best_")]
     advice = dataset["advice"].values.flat if "advice" in dataset else ()
     return out.answer(dataset, output, [*best, "at_end"], advice, curve=False)
@@ -262,10 +264,3 @@ def _some_rows(dataset: Any, names: list[str], along: str | None, flag: str) -> 
         return out.table(dataset, names)
     some = out.table(dataset.isel({along: slice(None, None, _EVERY)}), names)
     return f"{some}\nevery {_EVERY}th place: --format csv or --out FILE gives all, {flag} chooses"
-
-
-def _plane_summary(dataset: Any) -> str:
-    """A row for each setting: the points of the plane are for pictures and files."""
-    points = f"{dataset.sizes['x1']} × {dataset.sizes['x2']}"
-    where = f"truth and learned are on {points} points: --plot FILE draws them, --format csv or --out FILE gives all"
-    return "\n".join([out.table(dataset.drop_dims(["x1", "x2"]), ["test_error"]), where])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ..sweep.results import Progress, Results
 
 _SWEEP, _WHERE = map(Group.create_ordered, ("The sweep", "Where it runs"))
-_HELP = "Thousands of settings, kept in one file: stop, resume and extend at will."
 _SHOWN_FAILURES = 5
 
 _File = Annotated[str, Parameter(help="the sweep's .toml file, or its .sqlite store", group=_SWEEP)]
@@ -52,7 +52,7 @@ def make_sweep_app(sort_key: float) -> App:
     app = App(
         name="sweep",
         sort_key=sort_key,
-        help=_HELP,
+        help="Thousands of settings, kept in one file: stop, resume and extend at will.",
         help_epilogue="",
         help_format="plaintext",
         help_formatter=PlainHelp(),
@@ -117,10 +117,11 @@ def export(
     """
     from ..files import check_dataset_path, save
     from ..sweep import results
-    from ..sweep.results import with_size
 
     check_dataset_path(to)
-    dataset = with_size(_chosen(results(*_found(file, store)), part))
+    dataset = _chosen(results(*_found(file, store)), part)
+    if "d" not in dataset.coords:  # which makes it a column of a table
+        dataset = dataset.assign_coords(d=float(dataset.attrs.get("d", inf)))
     with out.writing("wrote", to):
         save(dataset, to)
     if missing := dataset.attrs["missing"]:
@@ -205,20 +206,23 @@ def _found(file: str, store: str | None) -> tuple[Sweep, Path]:
     """The sweep and its store, from the one or the other."""
     from ..sweep import Sweep
     from ..sweep.store import Store
-    from ..sweep.toml import read, store_path
+    from ..sweep.toml import read
 
     if Path(file).suffix.lower() == ".toml":
-        return read(file), Path(store) if store else store_path(file)
+        return read(file), Path(store) if store else Path(file).with_suffix(".sqlite")
     with Store.reading(file) as kept:
         return Sweep.from_dict(kept.last_sweep()), Path(file)
 
 
 def _chosen(found: Results, part: str | None) -> xr.Dataset:
+    """What is to be exported; a comparison is over the trials that are complete."""
+    from ..answers.comparison import compare
     from ..errors import ParameterError
-    from ..sweep.results import compare_parts
+    from ..sweep.results import complete_trials
 
     if part == "comparison" and found.theory is not None and found.simulation is not None:
-        return compare_parts(found.theory, found.simulation)
+        missing = found.theory.attrs["missing"] + found.simulation.attrs["missing"]
+        return compare(found.theory, complete_trials(found.simulation)).assign_attrs(missing=missing)
     there = {name: dataset for name in ("simulation", "theory") if (dataset := getattr(found, name)) is not None}
     if part is not None and part not in there:
         raise ParameterError(f"--part {part}: this sweep has only {', '.join(there)} (so far)")

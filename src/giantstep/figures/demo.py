@@ -19,7 +19,6 @@ _ALPHA0 = (0.0, 1.0, 3.0, 10.0)
 _NETWORK = Network("tanh", eta=3.0, alpha0=_ALPHA0, beta=1.0)
 _LAM = 0.1
 _PENALTIES = {"tanh": _LAM, "sin": _LAM}
-_STATISTICS = ["test_error", "train_error", "r", "gamma", "c"]
 _WHY = """The theory leaves out effects of order 1/d. With ten trials at d = 400 they make single |z| of 3 or 4; more
 trials, stronger steps or a smaller d make them larger."""
 _POINTS = np.array([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0])
@@ -44,12 +43,14 @@ def main(d: int, trials: int, folder: str) -> None:
     check_place(path)
     data: dict[str, xr.Dataset] = {}
     for name in _PENALTIES:
-        work = f"theory on {len(_ALPHA0) * len(_LINE)} points, then {trials} trials at d = {d}"
-        print(f"{name} target: {work}", file=sys.stderr)
+        print(
+            f"{name} target: theory on {len(_ALPHA0) * len(_LINE)} points, then {trials} trials at d = {d}",
+            file=sys.stderr,
+        )
         exact = predict(_NETWORK, name, alpha=_LINE, lam=_LAM, d=d)
         measured = simulate(_NETWORK, name, alpha=_POINTS, lam=_LAM, d=d, trials=trials, workers=workers)
         data |= {f"{name}-theory": exact, f"{name}-simulation": measured}
-        compared = compare(exact, measured)[_STATISTICS]
+        compared = compare(exact, measured)[["test_error", "train_error", "r", "gamma", "c"]]
         print(
             f"\ntanh network, {name} target: eta = {_NETWORK.eta:g}, beta = 1, lam = {_LAM:g}, d = {d}, exact bulk\n"
             f"the best linear predictor has test error {linear_error(name):.5f}\n"

@@ -17,7 +17,6 @@ from .registry import Figure, Size, number, sizes
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawn
 
     from .registry import Data
@@ -41,8 +40,7 @@ def _learned_parts(size: Size) -> dict[str, CachedCall]:
 
 def _learned_comparisons(data: Data) -> dict[str, xr.Dataset]:
     """The functions at every point, and the test errors."""
-    names = ["test_error", "learned"]
-    return {"tanh on tanh, exact": compare(data["tanh-theory"], data["tanh-simulation"])[names]}
+    return {"tanh on tanh, exact": compare(data["tanh-theory"], data["tanh-simulation"])[["test_error", "learned"]]}
 
 
 def _draw_learned(data: Data) -> Drawn:
@@ -59,8 +57,11 @@ def _draw_learned(data: Data) -> Drawn:
     )
     labels = look.values_of(r"\alpha_0", theory["alpha0"].values)
     look.series_legend(axes, shades, labels, "samples in the step", loc="upper left")
-    words = look.trials_words(data["tanh-simulation"], "networks")
-    look.kinds_legend(figure, {"theory": "exact theory", "limit": r"$d = \infty$"}, words)
+    look.kinds_legend(
+        figure,
+        {"theory": "exact theory", "limit": r"$d = \infty$"},
+        look.trials_words(data["tanh-simulation"], "networks"),
+    )
     return figure
 
 
@@ -71,11 +72,10 @@ _LAM = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 
 def _bounds_parts(size: Size) -> dict[str, CachedCall]:
     """Bounds, their functions, and errors against the penalty."""
-    x = np.linspace(-4.0, 4.0, 2 * size.curve + 1)
     fine = np.geomspace(0.005, 100.0, size.curve)
     return {
         "bounds": CachedCall("bounds", _MODEL, ("sin",)),
-        "functions": CachedCall("bound_functions", _MODEL, ("sin", x)),
+        "functions": CachedCall("bound_functions", _MODEL, ("sin", np.linspace(-4.0, 4.0, 2 * size.curve + 1))),
         **curve_parts(
             "penalty", against("lam", _MODEL, alpha=_ALPHA), "sin", _LAM, fine, size, number("bounds"), ("isotropic",)
         ),
@@ -90,7 +90,15 @@ def _bounds_comparisons(data: Data) -> dict[str, xr.Dataset]:
 def _draw_bounds(data: Data) -> Drawn:
     """Functions on the left, errors on the right."""
     figure, (left, right) = look.panels(2)
-    _functions(left, data["functions"])
+    lines = {
+        "truth": ("black", (0, (4, 2)), r"target, $\sin\kappa$"),
+        "lower": (look.shades(2)[0].color, "-", r"lower bound: $\mu_0$ and $\kappa\mu_1$"),
+        "upper": (look.shades(2)[1].color, "-", r"upper bound: $\mu_0$ alone"),
+    }
+    for name, (color, dashes, words) in lines.items():
+        left.plot(data["functions"]["x"], data["functions"][name], color=color, linestyle=dashes, label=words)
+    left.set(xlabel=r"input along the spike, $\kappa$", ylabel="best function", ylim=(-1.75, 2.1))
+    left.legend(loc="upper left")
     shades = look.shades(len(_ALPHA))
     look.curves(right, data, "penalty", "lam", shades, {"theory": "isotropic", "limit": "limit"}, "alpha", "xy")
     names = {"upper": "", "lower_beta": r"upper bound and, below it, $\alpha=\infty$", "lower": "lower bound"}
@@ -99,19 +107,6 @@ def _draw_bounds(data: Data) -> Drawn:
     look.series_legend(right, shades, look.values_of(r"\alpha", _ALPHA), "", loc="upper center")
     look.kinds_legend(figure, THEORIES, look.trials_words(data["penalty-simulation"], "trials"))
     return figure
-
-
-def _functions(axes: Axes, functions: xr.Dataset) -> None:
-    upper, lower = look.shades(2)
-    lines = {
-        "truth": ("black", (0, (4, 2)), r"target, $\sin\kappa$"),
-        "lower": (upper.color, "-", r"lower bound: $\mu_0$ and $\kappa\mu_1$"),
-        "upper": (lower.color, "-", r"upper bound: $\mu_0$ alone"),
-    }
-    for name, (color, dashes, words) in lines.items():
-        axes.plot(functions["x"], functions[name], color=color, linestyle=dashes, label=words)
-    axes.set(xlabel=r"input along the spike, $\kappa$", ylabel="best function", ylim=(-1.75, 2.1))
-    axes.legend(loc="upper left")
 
 
 _ACTIVATIONS = ("tanh", "sin")

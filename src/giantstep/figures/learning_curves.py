@@ -147,11 +147,13 @@ def _draw_spikes(data: Data) -> Drawn:
             look.curves(
                 axes, data, f"{student}-{name}", "alpha", shades, {"theory": "isotropic", "limit": "limit"}, name, "y"
             )
-            above = f"{student} features, {target} target, $\\gamma = 1$"
-            axes.set_title(above if name == "r" else "$r = 1$", loc="left")
+            axes.set_title(
+                f"{student} features, {target} target, $\\gamma = 1$" if name == "r" else "$r = 1$", loc="left"
+            )
         pair[1].set_ylabel("")
-        labels = look.values_of(symbol, values)
-        look.series_legend(pair[1], shades, labels, words, loc="center left", bbox_to_anchor=(1.02, 0.5))
+        look.series_legend(
+            pair[1], shades, look.values_of(symbol, values), words, loc="center left", bbox_to_anchor=(1.02, 0.5)
+        )
     for axes in axes_of[:2]:
         axes.set_xlabel("")
     look.kinds_legend(figure, THEORIES, look.trials_words(data["sin-r-simulation"], "trials"))
@@ -171,12 +173,14 @@ _LETTERS = {"uniform": "uniform, $u_i = 1$", "rademacher": r"Rademacher, $u_i = 
 def _draw_letters(data: Data) -> Drawn:
     figure, (axes,) = look.panels(1)
     shades = look.shades(len(_LETTERS))[::-1]
-    kinds = {"theory": "orthogonal", "limit": "limit"}
     for readout, shade in zip(_LETTERS, shades, strict=True):
-        look.curves(axes, data, readout, "alpha", [shade], kinds, log="y")
+        look.curves(axes, data, readout, "alpha", [shade], {"theory": "orthogonal", "limit": "limit"}, log="y")
     look.series_legend(axes, shades, list(_LETTERS.values()), "initial readout", loc="lower right")
-    said = THEORIES | {"theory": r"theory, $W = \Pi^\perp$"}
-    look.kinds_legend(figure, said, look.trials_words(data["rademacher-simulation"], "trials"))
+    look.kinds_legend(
+        figure,
+        THEORIES | {"theory": r"theory, $W = \Pi^\perp$"},
+        look.trials_words(data["rademacher-simulation"], "trials"),
+    )
     return figure
 
 

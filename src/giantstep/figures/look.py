@@ -112,8 +112,7 @@ def kinds_legend(figure: Figure, words: dict[str, str], measured: str) -> None:
     lines = {said: KINDS[kind] for kind, said in words.items()}
     marks = {measured: {"marker": marker(0), **POINTS}} if measured else {}
     handles = [Line2D([], [], color="0.25", label=said, **how) for said, how in (lines | marks).items()]
-    columns = 2 if figure.get_figwidth() < 6 else 4
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2 if figure.get_figwidth() < 6 else 4)
 
 
 def trials_words(simulation: xr.Dataset, things: str) -> str:

@@ -23,9 +23,6 @@ def _trials(trials: Any) -> int | list[int]:
     return numbers if isinstance(trials, Iterable) else len(numbers)
 
 
-_positive = partial(number, low=0.0, strict=True)
-
-
 @description
 class Theory(Description):
     """What to predict: the arguments of `predict` beside the grid."""
@@ -33,7 +30,7 @@ class Theory(Description):
     bulk: str | None = None
     # a number or a list: with the finite-size correction
     d: Any = field(default=None, converter=partial(parameter, "theory.d", low=1.0, infinite=True))
-    tolerance: float | None = field(default=None, converter=partial(_positive, "theory.tolerance"))
+    tolerance: float | None = field(default=None, converter=partial(number, "theory.tolerance", low=0.0, strict=True))
 
 
 def _optional(name: str) -> Any:

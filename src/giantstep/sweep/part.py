@@ -50,8 +50,7 @@ class Family:
     @cached_property
     def id(self) -> str:
         """A short name for the content: 128 bits, so that no two will ever coincide."""
-        text = json.dumps(self.description, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+        return hashlib.sha256(json.dumps(self.description, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def rounded(values: Any) -> np.ndarray:
@@ -77,16 +76,12 @@ class Part(ABC):
     split: LayerGrid
     shape: tuple[int, int]  # how many settings, and how many points each
     block: tuple[int, int]  # how many settings, and how many points of each, are computed together at most
+    keys: np.ndarray  # the points that are wanted, [settings · points, columns]
 
     def __init__(self, sweep: Sweep):
         self.sweep = sweep
         self.own = tuple(sweep.model.numbers())
         self.axes = Dimensions(sweep.model, sweep.target.directions)
-
-    @cached_property
-    @abstractmethod
-    def keys(self) -> np.ndarray:
-        """The points that are wanted, [settings · points, columns]."""
 
     @abstractmethod
     def work(self, settings: np.ndarray, points: np.ndarray) -> Work:

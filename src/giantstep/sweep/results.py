@@ -33,10 +33,9 @@ class Progress(NamedTuple):
     messages: tuple[str, ...]  # one for each failed job
 
     def __str__(self) -> str:
-        words = f"{self.kind}: {self.done} of {self.wanted} {self.unit} done"
-        if self.failed:
-            words += f", {self.failed} failed"
-        return f"{words}; {duration(self.seconds)} of work so far"
+        failed = f", {self.failed} failed" if self.failed else ""
+        work = f"{duration(self.seconds)} of work so far"
+        return f"{self.kind}: {self.done} of {self.wanted} {self.unit} done{failed}; {work}"
 
 
 class Results(NamedTuple):
@@ -107,9 +106,8 @@ def collect(wanted: list[Part], store: Store, read: bool = True) -> Results:
 def find_done(part: Part, store: Store) -> tuple[np.ndarray, np.ndarray]:
     """The place of each wanted point among the store's, -1 where it is missing, and whether it has failed; [points]."""
     places = positions(part.keys, store.points(part.family))
-    points = [points for points, _ in store.failures(part.family)]
-    failed = positions(part.keys, np.concatenate([part.keys[:0], *points])) >= 0
-    return places, failed & (places < 0)
+    tried = np.concatenate([part.keys[:0], *(points for points, _ in store.failures(part.family))])
+    return places, (positions(part.keys, tried) >= 0) & (places < 0)
 
 
 def check_any(collected: Results, path: Path) -> None:
@@ -125,18 +123,3 @@ def complete_trials(simulation: xr.Dataset) -> xr.Dataset:
     if not whole.any():
         raise ParameterError("no trial is complete yet; run more of the sweep first")
     return simulation.isel(trial=np.flatnonzero(whole.values))
-
-
-def compare_parts(theory: xr.Dataset, simulation: xr.Dataset) -> xr.Dataset:
-    """Theory beside simulation, over the trials that are complete, with z: where both are there."""
-    from ..answers.comparison import compare
-
-    missing = theory.attrs["missing"] + simulation.attrs["missing"]
-    return compare(theory, complete_trials(simulation)).assign_attrs(missing=missing)
-
-
-def with_size(dataset: xr.Dataset) -> xr.Dataset:
-    """With its d, inf for the limit, as a coordinate, which is a column of a table, rather than an attribute."""
-    if "d" in dataset.coords:
-        return dataset
-    return dataset.assign_coords(d=float(dataset.attrs.get("d", np.inf)))

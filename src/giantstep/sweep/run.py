@@ -143,11 +143,12 @@ def run_sweep(
     for note in list(driver.notes.values())[:_MOST_NOTES]:
         warn(note)
     if interrupted:
-        note = f"interrupted: what is finished is kept in {str(kept.path)!r}; run it again to go on"
-        warn(note, Unfinished)
+        warn(f"interrupted: what is finished is kept in {str(kept.path)!r}; run it again to go on", Unfinished)
     if driver.failures:
-        first = f"{len(driver.failures)} jobs failed, the first with: {driver.failures[0]}"
-        warn(f"{first}; retry = True does them again", Unfinished)
+        warn(
+            f"{len(driver.failures)} jobs failed, the first with: {driver.failures[0]}; retry = True does them again",
+            Unfinished,
+        )
     if read:
         check_any(results, kept.path)
     return results._replace(interrupted=interrupted, done=driver.done)
@@ -189,8 +190,8 @@ def _open_executor(executor: Any, scheduler: str | None, workers: int, threads: 
     """The executor of the jobs, and how many jobs it has at a time."""
     if scheduler is not None or executor is not None:
         with nullcontext(executor) if scheduler is None else _dask(scheduler) as given:
-            is_client = hasattr(given, "get_executor")  # of Dask, whose own futures are of another kind
-            yield given.get_executor(pure=False) if is_client else given, _IN_FLIGHT
+            # a client of Dask, whose own futures are of another kind, has an executor
+            yield given.get_executor(pure=False) if hasattr(given, "get_executor") else given, _IN_FLIGHT
     elif workers == 1:
         yield _Here(), 1
     else:

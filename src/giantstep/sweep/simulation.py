@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,14 +39,11 @@ class SimulationPart(Part):
         layers, readouts = self.split.counts
         self.shape = len(self.trials) * layers, readouts
         self.block = 1, readouts  # one trial at one setting
-
-    @cached_property
-    def keys(self) -> np.ndarray:
-        numbers = [rounded(self.split.settings(name)) for name in (*self.own, *self.sweep.target.numbers())]
+        numbers = [rounded(self.split.settings(name)) for name in (*self.own, *sweep.target.numbers())]
         trials = np.reshape(self.trials, (-1, 1, 1)).astype(float)
         n, lam = (np.rint(self.split.settings("alpha") * self.plan.common.d), rounded(self.split.settings("lam")))
         columns = np.broadcast_arrays(*numbers, trials, n, lam)  # each [trials, layers, readouts]
-        return np.stack(columns, axis=-1).reshape(-1, len(columns))
+        self.keys = np.stack(columns, axis=-1).reshape(-1, len(columns))
 
     def work(self, settings: np.ndarray, points: np.ndarray) -> Work:
         trial, layer = divmod(int(settings[0]), self.split.counts[0])

@@ -37,7 +37,6 @@ from .part import Family
 APPLICATION_ID = 0x67537765  # "gSwe": says that a SQLite file is ours
 LAYOUT = 3  # 1 and 2 had a table for each kind of fact
 _TABLES = ("run", "job", "failure")
-_BESIDE = ("", ".lock", "-journal", "-wal", "-shm")  # a store, its lock, and what SQLite has beside it
 _FULL = ("SQLITE_FULL", "SQLITE_IOERR")
 _NOT_NOW = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_IOERR")
 
@@ -106,8 +105,8 @@ class Store:
     def begin_run(self, sweep: dict[str, Any], families: list[Family], threads: int) -> None:
         """Record a new run and its sweep."""
         described = {family.id: family.description for family in families}
-        facts = {"sweep": sweep, "families": described, "results_version": RESULTS_VERSION}
-        self._add("run", facts | {"machine": machine(threads)}, np.empty((0, 1)), {})
+        facts = {"sweep": sweep, "families": described, "results_version": RESULTS_VERSION, "machine": machine(threads)}
+        self._add("run", facts, np.empty((0, 1)), {})
 
     def add(self, job: Job, outcome: Outcome) -> None:
         """Store the outcome of a job, whole or not at all."""
@@ -120,8 +119,9 @@ class Store:
 
     def points(self, family: Family) -> np.ndarray:
         """Every point of the family that is there, [points, columns]."""
-        points = [job.columns["points"] for job in self._of(family)]
-        return np.concatenate([np.empty((0, len(family.columns))), *points])
+        return np.concatenate(
+            [np.empty((0, len(family.columns))), *(job.columns["points"] for job in self._of(family))]
+        )
 
     def answers(self, family: Family, places: np.ndarray) -> Answers:
         """Every quantity at these places of `points(family)`; `blank` at place -1, and where a job does not have it."""
@@ -184,7 +184,7 @@ def check_header(path: Path) -> bool:
     """Whether there is a store; refuse a file that is none, by its first bytes, before SQLite opens it."""
     if not path.parent.is_dir():
         raise StoreError(f"{str(path)!r}: the folder {str(path.parent)!r} does not exist; create it first")
-    for ending in _BESIDE:
+    for ending in ("", ".lock", "-journal", "-wal", "-shm"):  # a store, its lock, and what SQLite has beside it
         check_plain(f"{path}{ending}")
     try:
         with path.open("rb") as file:
@@ -280,8 +280,7 @@ def _create(path: Path) -> None:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode={mode}"
-    return sqlite3.connect(address, uri=True, isolation_level=None, timeout=10.0)
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=10.0)
 
 
 def _read(connection: sqlite3.Connection, table: str) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,34 +29,27 @@ class TheoryPart(Part):
         assert sweep.theory is not None
         theory, numbers = sweep.theory, sweep.numbers()
         grid = Grid(numbers if theory.d is None else {**numbers, "d": theory.d})
-        self.columns = (*numbers, "d")
         setting = {**self._words(), "bulk": theory.bulk, "tolerance": theory.tolerance}
-        self.family = Family("theory", self.columns, setting)
+        self.family = Family("theory", (*numbers, "d"), setting)
         self.split = LayerGrid(grid, sweep.model.shaping)
         self.shape = self.split.counts
         width = min(self.shape[1], BLOCK)
         self.block = max(1, BLOCK // width), width
-
-    @cached_property
-    def _values(self) -> np.ndarray:
-        """The wanted points as they were given, [settings, points, columns]."""
-        return np.stack([self.split.settings(name, np.inf) for name in self.columns], axis=-1)
-
-    @cached_property
-    def keys(self) -> np.ndarray:
-        return rounded(self._values).reshape(-1, len(self.columns))
+        # the wanted points as they were given, [settings, points, columns]
+        self._values = np.stack([self.split.settings(name, np.inf) for name in self.family.columns], axis=-1)
+        self.keys = rounded(self._values).reshape(-1, len(self.family.columns))
 
     def work(self, settings: np.ndarray, points: np.ndarray) -> Work:
         import xarray as xr
 
-        sweep, numbers = self.sweep, {}
+        sweep, values = self.sweep, self._values[np.ix_(settings, points)]
         assert sweep.theory is not None
-        values = self._values[np.ix_(settings, points)]
-        for column, name in enumerate(self.columns):
-            if name in sweep.model.shaping:
-                numbers[name] = xr.DataArray(values[:, 0, column], dims="setting")
-            else:
-                numbers[name] = xr.DataArray(values[0, :, column], dims="point")
+        numbers = {
+            name: xr.DataArray(values[:, 0, column], dims="setting")
+            if name in sweep.model.shaping
+            else xr.DataArray(values[0, :, column], dims="point")
+            for column, name in enumerate(self.family.columns)
+        }
         return partial(
             predicted,
             sweep.model.moved(**{name: numbers[name] for name in self.own}),
@@ -73,11 +66,11 @@ class TheoryPart(Part):
         return int(np.count_nonzero(chosen))
 
     def dataset(self, answers: Answers, attrs: dict[str, Any]) -> xr.Dataset:
-        sweep, coords, grid = self.sweep, self.axes.coords, self.split.grid
+        sweep = self.sweep
         bulk = attrs.get("bulk", str(sweep.theory.bulk))  # type: ignore[union-attr]
         said = provenance("predict", sweep.model, sweep.target, loss=sweep.loss, bulk=bulk)
-        dataset = self._label(answers, said | attrs)
-        return dataset.transpose(*grid.dims, *coords, ..., missing_dims="ignore")
+        dims = (*self.split.grid.dims, *self.axes.coords, ...)
+        return self._label(answers, said | attrs).transpose(*dims, missing_dims="ignore")
 
 
 def predicted(*described: Any, **arguments: Any) -> tuple[Answers, dict[str, str]]:

@@ -37,13 +37,6 @@ from ..model.target import Target
 from ..model.typed import INPUTS, inputs, numbers
 from .description import Sweep, check_keys, fields_of
 
-_LETTERS = ("values", "weights", "biases", "c")
-
-
-def store_path(path: str | os.PathLike[str]) -> Path:
-    """Where a sweep's results are kept unless told otherwise: beside its file, with the ending .sqlite."""
-    return Path(path).with_suffix(".sqlite")
-
 
 def read(path: str | os.PathLike[str]) -> Sweep:
     """The sweep that a TOML file describes; errors name the file and the key."""
@@ -65,8 +58,7 @@ def read(path: str | os.PathLike[str]) -> Sweep:
 
 def sweep_of(data: dict[str, Any], folder: Path = Path()) -> Sweep:
     """The sweep that a TOML document describes; files that it names are in `folder`."""
-    theirs = [key for key in fields_of(Target)[0] if key in data and key not in fields_of(Sweep)[0]]
-    if theirs:
+    if theirs := [key for key in fields_of(Target)[0] if key in data and key not in fields_of(Sweep)[0]]:
         raise ParameterError(f"{theirs[0]} is the target's: target = {{function = ..., {theirs[0]} = ...}}")
     check_keys("", data, *fields_of(Sweep))
     theory = data.get("theory")
@@ -102,7 +94,7 @@ def _model(given: Any) -> Network | SpikedRF:
         ready["steps"] = [_made(Step, f"model.steps {t}", step) for t, step in enumerate(steps, start=1)]
     if isinstance(table.get("readout"), dict):
         readout = table.pop("readout")
-        check_keys("model.readout", readout, _LETTERS, ("values", "weights"))
+        check_keys("model.readout", readout, ("values", "weights", "biases", "c"), ("values", "weights"))
         ready["readout"] = Letters(**readout)
     return _made(kind, "model", table, **ready)
 
