@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from typing import Any
 
@@ -72,28 +74,17 @@ def enter(page: Any, name: str, value: Any) -> None:
         field.fill(value)
 
 
-class Delayed:
-    """Answers of some views are held back until they are let go."""
-
-    def __init__(self, page: Any, *views: str):
-        self.page, self.held, self.open = page, [], False
-        for view in views:
-            page.route(f"**/api/{view}", self._answer)
-            page.route(f"**/api/{view}/draft", self._answer)
-
-    def _answer(self, route: Any) -> None:
-        if self.open:
+@contextmanager
+def delayed(page: Any, *views: str) -> Iterator[None]:
+    """Answers of these views are held back meanwhile."""
+    held: list[Any] = []
+    address = re.compile(f"/api/({'|'.join(views)})(/draft)?$")
+    page.route(address, lambda route: held.append(route))
+    yield
+    page.unroute(address)
+    for route in held:
+        with suppress(Exception):  # the page has given it up
             route.continue_()
-        else:
-            self.held.append(route)
-
-    def let_go(self) -> None:
-        self.open = True
-        for route in self.held:
-            try:
-                route.continue_()
-            except Exception:  # the page has given it up
-                continue
 
 
 def slide(page: Any, name: str, shares: Iterable[float]) -> Iterator[float]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ..explorer.conftest import eventually
-from .looking import ALL_IN_SIGHT, Delayed, expect, settled, traces
+from .looking import ALL_IN_SIGHT, delayed, expect, settled, traces
 
 pytestmark = pytest.mark.browser
 
@@ -22,17 +22,16 @@ def shown(page: Any) -> dict[str, Any]:
 def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit):
     page = visit("#bulk=isotropic", "curve", "learned")
     before = shown(page)
-    slow = Delayed(page, "curve", "learned")
-    page.locator("#examples").select_option(label="A classifier by logistic regression")
-    expect(page.locator("#curve")).to_have_class(re.compile("stale"))
-    expect(page.locator("#curve .status")).to_contain_text("computing")
-    expect(page.locator("#summary")).to_have_class(re.compile("stale"))
-    expect(page.locator("#coefficients")).to_have_attribute("data-state", "computed")
-    page.wait_for_timeout(1500)  # random features of the new settings have come: they wait for the curve
-    assert shown(page) == before
     opacity = "(chart) => getComputedStyle(chart).opacity"
-    assert float(page.locator("#curve .chart").evaluate(opacity)) < 0.5
-    slow.let_go()
+    with delayed(page, "curve", "learned"):
+        page.locator("#examples").select_option(label="A classifier by logistic regression")
+        for place in ("#curve", "#summary"):
+            expect(page.locator(place)).to_have_class(re.compile("stale"))
+        expect(page.locator("#curve .status")).to_contain_text("computing")
+        expect(page.locator("#coefficients")).to_have_attribute("data-state", "computed")
+        page.wait_for_timeout(1500)  # random features of the new settings have come: they wait for the curve
+        assert shown(page) == before
+        assert float(page.locator("#curve .chart").evaluate(opacity)) < 0.5
     settled(page, "curve", "learned")
     expect(page.locator("#curve.stale, #summary.stale")).to_have_count(0)
     eventually(lambda: float(page.locator("#curve .chart").evaluate(opacity)) == 1)  # it fades in
@@ -41,11 +40,10 @@ def test_a_slow_answer_leaves_a_pale_picture_and_never_a_mixed_one(visit):
 
 def test_a_late_second_curve_is_left_out_rather_than_kept(visit):
     page = visit("", "curve")
-    slow = Delayed(page, "random_features")
-    page.locator("#set-beta").fill("2")
-    eventually(lambda: "random features: no step (d = 300)" not in traces(page))  # they were of the old width
-    assert "this network (d = 300)" in traces(page)
-    slow.let_go()
+    with delayed(page, "random_features"):
+        page.locator("#set-beta").fill("2")
+        eventually(lambda: "random features: no step (d = 300)" not in traces(page))  # they were of the old width
+        assert "this network (d = 300)" in traces(page)
     eventually(lambda: "random features: no step (d = 300)" in traces(page))
 
 
@@ -78,11 +76,9 @@ def test_axes_fit_the_last_answer_once_the_hand_rests(visit):
       const { Chart } = await import("./chart.js"), box = document.createElement("div");
       Object.assign(box.style, { width: "500px", height: "400px" });
       document.body.append(box);
-      const chart = new Chart(box, "test"), x = [0, 1, 2], found = [];
-      const plot = (y) => ({ traces: [{ type: "scatter", x, y }], names: ["x", "y"], x: {}, y: {} });
-      const small = [1, 2, 3];
+      const chart = new Chart(box, "test"), small = [1, 2, 3], found = [];
       for (const [y, moving] of [[[0, 50, 100], false], [small, true], [small, false]]) {
-        chart.draw(plot(y), moving);
+        chart.draw({ traces: [{ type: "scatter", x: [0, 1, 2], y }], names: ["x", "y"], x: {}, y: {} }, moving);
         await new Promise((done) => setTimeout(done, 100));
         found.push(box.layout.yaxis.range[1]);
       }

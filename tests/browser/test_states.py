@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ..explorer.conftest import eventually
-from .looking import CARDS, QUIET, Delayed, enter, expect, settled, slide
+from .looking import CARDS, QUIET, delayed, enter, expect, settled, slide
 
 pytestmark = pytest.mark.browser
 
@@ -44,14 +44,13 @@ def test_the_four_states_are_told_apart_on_every_card_and_tile(visit):
 
 def test_numbers_and_curves_behind_a_hand_are_dimmed_and_say_of_what_they_are(visit):
     page = visit("#bulk=isotropic", "curve", "learned")
-    slow = Delayed(page, "curve", "learned")
-    for _ in slide(page, "eta", (0.3, 0.4, 0.5)):
-        page.wait_for_timeout(60)
-        expect(page.locator("#curve .status")).to_contain_text("shown: η̃ = 3")
-        expect(page.locator("#summary .words").first).to_have_text("at η̃ = 3")
-        eventually(lambda: page.locator("#curve .chart").evaluate(OPACITY) < DIM)
-        eventually(lambda: page.locator("#summary dd").first.evaluate(OPACITY) < DIM)
-    slow.let_go()
+    with delayed(page, "curve", "learned"):
+        for _ in slide(page, "eta", (0.3, 0.4, 0.5)):
+            page.wait_for_timeout(60)
+            expect(page.locator("#curve .status")).to_contain_text("shown: η̃ = 3")
+            expect(page.locator("#summary .words").first).to_have_text("at η̃ = 3")
+            eventually(lambda: page.locator("#curve .chart").evaluate(OPACITY) < DIM)
+            eventually(lambda: page.locator("#summary dd").first.evaluate(OPACITY) < DIM)
     settled(page, "curve", "learned")
     expect(page.locator("#summary .words").first).not_to_contain_text("at η̃")
     page.locator("#curve").evaluate("(card) => card.classList.add('behind')")  # as it is just behind a hand

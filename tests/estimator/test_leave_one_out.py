@@ -166,20 +166,17 @@ def test_the_chosen_rate_is_within_noise_of_the_best_of_the_whole_grid(data, act
     for k in range(4):
         rng = np.random.default_rng(k)
         (X, y), (X_new, y_new) = data(800, rng), data(4000, rng)
-        auto = OneStepRegressor("auto", 256, activation=activation, lam=1.0, random_state=k).fit(X, y)
-
-        def losses(eta, k=k, X=X, y=y, X_new=X_new, y_new=y_new) -> tuple[np.ndarray, float]:
+        chosen = OneStepRegressor("loo", 256, activation=activation, random_state=k).fit(X, y)
+        losses = {}
+        for eta in chosen.loo_.eta.values:  # with the penalty that it has alone
             model = OneStepRegressor(eta, 256, activation=activation, random_state=k).fit(X, y)
-            return (model.predict(X_new) - y_new) ** 2, model.network_.eta
-
-        grid = {multiple: losses(multiple * auto.network_.eta)[0] for multiple in (0.0, 2.0, 4.0)}
-        best = min(grid.values(), key=np.mean)
-        eta = losses("loo")[1]
-        found = grid[round(eta / auto.network_.eta)]  # at this rate, with the penalty that it has alone
-        assert np.mean(found - best) <= 3 * np.std(found - best) / np.sqrt(400)
-        assert (eta > 0) == helps
-        worst = max(grid.values(), key=np.mean) - best
-        assert np.mean(worst) > 3 * np.std(worst) / np.sqrt(4000)  # there was something to choose
+            losses[eta] = (model.predict(X_new) - y_new) ** 2
+        best, *_, worst = sorted(losses.values(), key=np.mean)
+        lost = losses[chosen.network_.eta] - best
+        assert np.mean(lost) <= 3 * np.std(lost) / np.sqrt(400)
+        assert (chosen.network_.eta > 0) == helps
+        # there was something to choose
+        assert np.mean(worst - best) > 3 * np.std(worst - best) / np.sqrt(4000)
 
 
 def test_given_values_are_kept_and_judged_alone():

@@ -12,12 +12,11 @@ import pytest
 
 import giantstep as gs
 from giantstep.explorer.call import Call, spaced
-from giantstep.explorer.settings import CONTROLS, Settings
-from giantstep.explorer.views import VIEWS
+from giantstep.explorer.settings import Settings
 
 from .conftest import Visitor
 
-POINT = {"eta": 1.3, "alpha0": 2.5, "noise": 0.1, "lam": 0.02, "alpha": 1.5}
+POINT = {"eta": 1.3, "alpha0": 2.5, "beta": 1.2, "noise": 0.1, "lam": 0.02, "alpha": 1.5}
 SETTINGS: dict[str, Any] = POINT | {"bulk": "isotropic"}
 SIN = gs.Target("sin", noise=0.1)
 TWO = {"target": "x1 + x1*x2", "activation": "relu"}  # of two directions
@@ -68,7 +67,7 @@ def same(values: Any, expected: Any, rtol: float = 1e-9) -> None:
         ("curve", {"along": "beta", "low": 0.5, "high": 2}, ERRORS, ("beta=np.linspace(0.5, 2, 80)",)),
         ("curve", {"along": "eta", "low": 0.1, "high": 5}, ERRORS, ("eta=np.geomspace(0.1, 5, 80)",)),
         ("curve", SPIKED | {"along": "gamma", "low": -1, "high": 1}, ERRORS, ("gamma=np.linspace(-1, 1",)),
-        ("curve", SPIKED | {"bulk": "orthogonal"}, ERRORS, ("bulk='orthogonal'",)),
+        ("curve", SPIKED | {"bulk": "orthogonal", "beta": 1.0}, ERRORS, ("bulk='orthogonal'",)),
         ("curve", STEPS, ERRORS, ("steps=2", "rows='gaussian'", "bias_scale=1")),
         pytest.param("landscape", STEPS, ("test_error",), ("steps=2",), marks=pytest.mark.slow),
         ("bounds", {"inputs": "blocks"}, ("lower",), ("shares=[0.9, 0.1]",)),
@@ -88,7 +87,7 @@ def test_the_lines_of_a_view_reproduce_its_numbers(visitor, view, changed, names
 
 BLOCKS = {"inputs": "blocks", "share": 0.7}
 POWER = {"inputs": "power", "exponent": 0.2}
-RELU = gs.Network("relu", 1.3, 2.5)
+RELU = gs.Network("relu", 1.3, 2.5, 1.2)
 BIASED = gs.Letters((1, 1), (0.5, 0.5), biases=(0, 0.7))
 
 
@@ -96,16 +95,16 @@ BIASED = gs.Letters((1, 1), (0.5, 0.5), biases=(0, 0.7))
     ("changed", "net", "target"),
     [
         (TWO, RELU, gs.Target(TWO["target"], noise=0.1)),
-        (BLOCKS, gs.Network("tanh", 1.3, 2.5), ("sin", gs.Inputs([5, 1], [0.25, 0.75], shares=[0.7, 0.3]))),
+        (BLOCKS, gs.Network("tanh", 1.3, 2.5, 1.2), ("sin", gs.Inputs([5, 1], [0.25, 0.75], shares=[0.7, 0.3]))),
         (TWO | BLOCKS, RELU, (TWO["target"], gs.Inputs([5, 1], [0.25, 0.75], shares=[[0.7, 0.3]] * 2))),
         (TWO | POWER, RELU, (TWO["target"], gs.Inputs.power_law(0.2, 300))),
         (
             SIGNS | {"latent_noise": 0.2, "readout": "1:0.5:0,1:0.5:0.7"},
-            gs.Network("tanh", 1.3, 2.5, readout=BIASED),
+            gs.Network("tanh", 1.3, 2.5, 1.2, readout=BIASED),
             gs.Target("sign", flips=0.1, latent_noise=0.2),
         ),
-        (SPIKED | {"r": 2, "gamma": 0.4, "c": 0.7}, gs.SpikedRF("tanh", r=2, gamma=0.4, c=0.7), SIN),
-        (STEPS, gs.Network("tanh", 1.3, 2.5, steps=2, rows="gaussian", bias_scale=1.0), SIN),
+        (SPIKED | {"r": 2, "gamma": 0.4, "c": 0.7}, gs.SpikedRF("tanh", r=2, gamma=0.4, c=0.7, beta=1.2), SIN),
+        (STEPS, gs.Network("tanh", 1.3, 2.5, 1.2, steps=2, rows="gaussian", bias_scale=1.0), SIN),
     ],
 )
 def test_a_curve_is_the_library_s(visitor, changed, net, target):
@@ -191,23 +190,6 @@ def test_hostile_texts_stay_texts_in_the_python_lines(text):
     assert constants.count(text) == 2
 
 
-MOVED: dict[str, Any] = {"target": "tanh", "activation": "erf", "readout": "ternary", "rows": "gaussian", "gamma": 0.5}
-PARAMETERS = [name for name, control in CONTROLS.items() if control.of]
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_a_parameter_reaches_the_call_and_the_views_from_its_field_alone(name):
-    control = CONTROLS[name]
-    layer = (control.when or {}).get("layer", "step")
-    usual = Settings(layer=layer)
-    moved = Settings(layer=layer, **{name: MOVED.get(name, control.high)})
-    before, after = (Call("bounds", settings, {}).python().splitlines() for settings in (usual, moved))
-    changed = [line for line, other in zip(after, before, strict=True) if line != other]
-    assert len(changed) == 1  # of the network or of the target
-    assert name in ("target", "activation") or f"{name}=" in changed[0]
-    assert moved.only(VIEWS["curve"].uses) != usual.only(VIEWS["curve"].uses)
-
-
 def test_a_continuous_law_of_letters_is_written_as_such():
     space: dict[str, Any] = {"gs": gs}
     exec(Call("bounds", Settings(readout="gaussian:6"), {}).python().splitlines()[3], space)
@@ -217,7 +199,7 @@ def test_a_continuous_law_of_letters_is_written_as_such():
 def test_random_features_know_nothing_of_the_spike(visitor):
     flat = asked(visitor, "random_features", SETTINGS | {"along": "eta", "low": 0.1, "high": 5})
     spiked = asked(visitor, "random_features", SETTINGS | SPIKED | {"r": 3})
-    plain = gs.predict(gs.Network("tanh", eta=0, alpha0=0), SIN, alpha=1.5, lam=0.02)
+    plain = gs.predict(gs.Network("tanh", eta=0, alpha0=0, beta=1.2), SIN, alpha=1.5, lam=0.02)
     assert flat["test_error"] == pytest.approx(float(plain.test_error), rel=1e-9)
     assert np.interp(1.5, spiked["x"], spiked["test_error"]) == pytest.approx(flat["test_error"], rel=1e-2)
 
@@ -280,17 +262,6 @@ def test_a_lower_bound_above_the_linear_method_is_explained(visitor, gamma, abov
     answer = asked(visitor, "bounds", SPIKED | {"gamma": gamma, "r": 2})
     assert (answer["lower"] > answer["linear"]) == above
     assert ["may lie above the best linear method" in note for note in answer["notes"]] == [True] * above
-
-
-def test_what_a_view_does_not_use_does_not_reach_it():
-    moved = Settings(lam=7.0, alpha=9.0, eta=0.3)
-    for view, used in {
-        "coefficients": Settings(eta=0.3),
-        "landscape": Settings(alpha=9.0),
-        "curve": Settings(lam=7.0, eta=0.3),  # it runs along alpha
-        "best_possible": Settings(),
-    }.items():
-        assert moved.only(VIEWS[view].uses) == used
 
 
 def test_several_steps_have_a_path_and_one_step_is_not_spelled_out(visitor):
