@@ -86,11 +86,8 @@ def test_axe_finds_no_violations(visit, size, scheme):
 
 def test_the_settings_come_before_the_charts_by_keyboard(visit):
     page = visit("#bulk=isotropic", "curve")
-    order = page.evaluate("""() => {
-      const place = (id) => document.querySelector(id);
-      return place("#controls").compareDocumentPosition(place("#stage")) & Node.DOCUMENT_POSITION_FOLLOWING;
-    }""")
-    assert order
+    after = "(controls) => controls.compareDocumentPosition(stage) & Node.DOCUMENT_POSITION_FOLLOWING"
+    assert page.locator("#controls").evaluate(after)
     page.locator("body").press("Tab")
     page.keyboard.press("Enter")  # the link that skips to the settings
     page.keyboard.press("Tab")

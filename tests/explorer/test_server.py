@@ -11,6 +11,8 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -27,20 +29,22 @@ from giantstep.explorer.server import listening, opened
 from giantstep.explorer.settings import Settings
 from giantstep.explorer.views import VIEWS
 
-from .conftest import Visitor, eventually
+from .conftest import eventually
 
 JSON = {"Content_Type": "application/json"}
 
 
-def at_work(visitor: Visitor, lane: str) -> list[Any]:
-    return [worker for worker in [*visitor.server.jobs.lanes[lane].alive] if worker.working]
-
-
-def question(token: str, view: str, settings: dict[str, Any]) -> bytes:
-    """A question as it goes over the wire."""
-    body = json.dumps(settings).encode()
-    head = f"POST /api/{view} HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    return f"{head}Authorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+@contextmanager
+def simulating(address: tuple[str, int], token: str, d: int) -> Iterator[socket.socket]:
+    """A visitor who waits for a simulation, which has begun."""
+    body = json.dumps({"d": d, "trials": 50}).encode()
+    head = f"POST /api/simulate HTTP/1.0\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+    with socket.create_connection(address) as connection:
+        connection.sendall(
+            f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        )
+        assert connection.recv(20).startswith(b"HTTP/1.0 200")
+        yield connection
 
 
 def test_the_page_and_all_that_it_loads_are_served_name_no_other_machine_and_read_no_text_as_html(visitor):
@@ -222,20 +226,17 @@ def test_equal_questions_are_computed_once(visitor, monkeypatch):
 
 
 def test_work_ends_when_nobody_waits(visitor):
-    with socket.create_connection((visitor.host, visitor.port)) as connection:
-        connection.sendall(question(visitor.server.token, "simulate", {"d": 3000, "trials": 50}))
-        assert connection.recv(20).startswith(b"HTTP/1.0 200")  # it has begun
-        (worker,) = at_work(visitor, "simulation")
-    eventually(lambda: worker not in visitor.server.jobs.lanes["simulation"].alive, 10.0)  # long before a trial ends
+    workers = visitor.server.jobs.lanes["simulation"].alive
+    with simulating((visitor.host, visitor.port), visitor.server.token, d=3000):
+        (worker,) = (worker for worker in workers if worker.working)
+    eventually(lambda: worker not in workers, 10.0)  # long before its first trial ends
     assert not worker.process.is_alive()
 
 
 @pytest.mark.posix
 def test_a_worker_that_dies_is_a_sentence_and_the_next_question_is_answered(visitor):
-    with socket.create_connection((visitor.host, visitor.port)) as connection:
-        connection.sendall(question(visitor.server.token, "simulate", {"d": 1500, "trials": 50}))
-        connection.recv(20)
-        (worker,) = at_work(visitor, "simulation")
+    with simulating((visitor.host, visitor.port), visitor.server.token, d=1500) as connection:
+        (worker,) = (worker for worker in visitor.server.jobs.lanes["simulation"].alive if worker.working)
         os.kill(worker.process.pid, signal.SIGKILL)
         with connection.makefile() as answer:
             assert "ended unexpectedly" in answer.read()
@@ -295,9 +296,7 @@ def test_the_command_serves_until_it_is_ended_and_leaves_nothing_at_work(end, st
         assert link is not None
         with urllib.request.urlopen(link.group()) as page:
             assert b"giantstep" in page.read()
-        with socket.create_connection(("127.0.0.1", int(link.group(1)))) as connection:
-            connection.sendall(question(link.group(2), "simulate", {"d": 3000, "trials": 50}))
-            assert connection.recv(20).startswith(b"HTTP/1.0 200")
+        with simulating(("127.0.0.1", int(link.group(1))), link.group(2), d=3000):
             started = psutil.Process(process.pid).children(recursive=True)
             # Ctrl-C in a terminal is heard by the processes that it has started, too
             (os.killpg if end == "SIGINT" else os.kill)(process.pid, getattr(signal, end))

@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 import giantstep as gs
+from giantstep.losses import square
 
 from ..zoo import PLANE
 
@@ -52,16 +53,9 @@ def values() -> dict[str, Any]:
         "empty Dataset": xr.Dataset(), "Dataset": xr.Dataset({"test_error": ("alpha", [1.0])}),
         "Network": gs.Network("tanh", eta=1, alpha0=1), "SpikedRF": gs.SpikedRF("tanh", r=1, gamma=0.5),
         "Step": gs.Step(1, 1), "Target": gs.Target("sin"), "two directions": gs.Target("x1*x2"),
-        "Letters": gs.Letters((-1, 1), (0.5, 0.5)), "Function": gs.Function(np.tanh), "Loss": gs.Loss(_half, _residual),
+        "Letters": gs.Letters((-1, 1), (0.5, 0.5)), "Function": gs.Function(np.tanh),
+        "Loss": gs.Loss(square.value, square.derivative),
     }  # fmt: skip
-
-
-def _half(y: Any, z: Any) -> Any:
-    return 0.5 * (y - z) ** 2
-
-
-def _residual(y: Any, z: Any) -> Any:
-    return z - y
 
 
 class Verb(NamedTuple):
@@ -86,7 +80,7 @@ def verbs() -> dict[str, Verb]:
         "Step": Verb(gs.Step, {"eta": 1.0, "alpha0": 1.0}),
         "Target": Verb(gs.Target, {"function": "sin"}),
         "Function": Verb(gs.Function, {"function": np.tanh}),
-        "Loss": Verb(gs.Loss, {"value": _half, "derivative": _residual}),
+        "Loss": Verb(gs.Loss, {"value": square.value, "derivative": square.derivative}),
         "Network.from_dict": Verb(gs.Network.from_dict, {"data": net.to_dict()}),
         "Network.equivalent": Verb(net.equivalent, {"target": "sin"}),
         "Target.from_dict": Verb(gs.Target.from_dict, {"data": gs.Target("sin").to_dict()}),
