@@ -1,7 +1,5 @@
 """Every public name says what it takes and shows how it is used, and its examples do what they say."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import re

@@ -1,7 +1,5 @@
 """The layer table of the architecture page is true: imports go one way."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

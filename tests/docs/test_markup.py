@@ -1,7 +1,5 @@
 """The site has no broken markup, its docstrings included: no stray backtick, asterisk or warning."""
 
-from __future__ import annotations
-
 import html
 import re
 import subprocess

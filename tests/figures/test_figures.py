@@ -1,7 +1,5 @@
 """Every figure at tiny size: the numbers behind it, which are right or wrong, rather than its pixels."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from importlib import import_module
@@ -163,11 +161,6 @@ def test_the_spectrum_has_its_moments_and_its_spike(made):
     assert share == pytest.approx(100 * (found.statistic - 0.5 / bulk.size), abs=0.051)
 
 
-def off(data, eta):
-    """By how much the isotropic model of strong steps is off."""
-    return (data["samples-isotropic"].test_error / data["samples-exact"].test_error - 1).sel(eta=eta)
-
-
 def last(part):
     return part.mean("trial").isel(steps=-1)
 
@@ -181,8 +174,6 @@ def in_gap(values, theory):
 
 
 CLAIMS = [
-    ("strong-steps", lambda data: (off(data, 8.0)[0] < -0.1) & (off(data, 8.0)[-1] > 0.1)),
-    ("strong-steps", lambda data: abs(off(data, 2.0)[-1]) < 0.03),
     ("outlier", lambda data: in_gap(data["theory"].outlier, data["theory"]) & (data["theory"].outlier.size == 1)),
     ("outlier", lambda data: in_gap(data["simulation"].outlier, data["theory"])),
     ("budget", lambda data: (data["optimum"].best_error.diff("budget") < 0).all() & (data["optimum"].at_end == 0)),

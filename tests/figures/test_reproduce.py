@@ -1,7 +1,5 @@
 """Files: what is written, what is used again, and what is not."""
 
-from __future__ import annotations
-
 import csv
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`giantstep ...` in this process: what it prints and its exit status. How commands start is tested on some that do."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess
@@ -30,12 +28,10 @@ schedule.attempt = attempted
 
 
 def giantstep(
-    arguments: str | list[str], cwd: Path | str = ".", largest_file: int = 0, **environment: str
+    arguments: str | list[str], cwd: Path | str = ".", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Output, complaints and exit status of a command; no file that it writes may be larger, if that is said."""
+    """Output, complaints and exit status of a command."""
     words = arguments.split() if isinstance(arguments, str) else arguments
-    if largest_file:  # which limits a whole process
-        return started(words, cwd, largest_file)
     out, err, status = io.StringIO(), io.StringIO(), None
     set_up = patch.dict(os.environ, SETTINGS | environment)
     with redirect_stdout(out), redirect_stderr(err), chdir(cwd), set_up, warnings.catch_warnings():
@@ -47,15 +43,13 @@ def giantstep(
     return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
-def started(
-    words: list[str], cwd: Path | str = ".", largest_file: int = 0, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """The same of a process that starts for it."""
+def started(words: list[str], largest_file: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same of a process that starts for it; no file that it writes may be larger, if that is said."""
 
     def limit() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
-    options = {"cwd": cwd, "preexec_fn": limit if largest_file else None, "env": os.environ | SETTINGS | environment}
+    options = {"preexec_fn": limit if largest_file else None, "env": os.environ | SETTINGS | environment}
     return subprocess.run([*COMMAND, *words], capture_output=True, text=True, timeout=120, **options)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -30,8 +31,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_predict_prints_the_numbers_of_predict():
     done = run("predict --activation tanh --target sin --eta 3 --alpha0 20 --beta 1 --alpha 0.2:3:5 --lam 0.1")
-    assert done.returncode == 0
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "")
     expected = gs.predict(gs.Network("tanh", 3.0, 20.0), "sin", alpha=np.linspace(0.2, 3, 5), lam=0.1)
     table = rows(done.stdout)
     assert [float(row["alpha"]) for row in table] == [0.2, 0.9, 1.6, 2.3, 3.0]
@@ -113,14 +113,11 @@ def test_several_steps_have_one_row_per_point_with_what_the_last_step_made():
     last = [float(expected.r.sel(steps=count, step=count)) for count in (1, 1, 2, 2, 3, 3)]
     np.testing.assert_allclose([float(row["r"]) for row in table], last, rtol=5e-5)
     stepwise = rows(run(f"predict {words} --show r,gamma").stdout)
-    places = [(row["steps"], row["step"]) for row in stepwise]
-    assert places == [("1", "1"), ("2", "1"), ("2", "2"), ("3", "1"), ("3", "2"), ("3", "3")]
-    by_hand = [float(expected.c.sel(steps=int(steps), step=int(step))) for steps, step in places]
+    by_hand = [float(expected.c.sel(steps=int(row["steps"]), step=int(row["step"]))) for row in stepwise]
     np.testing.assert_allclose([float(row["c"]) for row in stepwise], by_hand, rtol=5e-5)
     simulated = run("simulate --eta 1 --alpha0 1 --steps 2 --alpha 1 --lam 0.1 --d 20 --trials 2").stdout
     assert len(simulated.splitlines()) == 3  # what does not vary, the names, one row
-    assert "steps = 2" in simulated.splitlines()[0]
-    assert ", r = " in simulated.splitlines()[0]
+    assert re.search("steps = 2.*, r = ", simulated.splitlines()[0])
 
 
 @pytest.mark.parametrize("verb", ["predict", "simulate --d 20 --trials 2", "compare --d 20 --trials 2"])
@@ -227,9 +224,7 @@ def test_a_command_that_starts_says_what_it_says_in_this_process(program, words)
 REFUSED = [
     ("predict --eta -1 --alpha0 1 --alpha 1 --lam 1", "--eta -1 "),
     (f"predict {NET} --alpha nan --lam 1", "--alpha nan "),
-    (f"predict {NET} --alpha 1:2:0 --lam 1", "--alpha 1:2:0"),
     (f"predict --activation tanhh {POINT}", "did you mean 'tanh'"),
-    (f"predict --activation __import__('os') {POINT}", "column"),
     (f"predict {POINT} --target qqqqqq", "; giantstep functions lists the names (column 1"),
     (f"predict {POINT} --target x+", "--target: this is not an expression"),
     (f"predict {POINT} --out /no/such/folder/a.csv", "does not exist"),
@@ -263,7 +258,6 @@ REFUSED = [
     (f"predict {POINT} --steps 2 --reuse-batch", "(the documentation has a page on this: Questions that people ask)\n"),
     ("tune --eta 1 --alpha0 1 --over lam", "give alpha,"),
     ("tune --eta 1 --alpha0 1 --alpha 1 --over lambda", "did you mean 'lam'?"),
-    ("tune --alpha0 1 --alpha 2 --over lam", "--eta is missing"),
     ("spectrum --target x1+x1*x2 --eta 1 --alpha0 1 --bulk exact", "use bulk = 'isotropic'"),
     ("spectrum --r 1 --gamma 1 --alpha 1,2 --d 9 --trials 1", "give single numbers"),
     ("spectrum --weights --eta 1 --alpha0 2 --alpha 2", "--alpha, --kernel and --normalise n"),
@@ -329,15 +323,13 @@ def test_a_closed_pipe_is_no_crash_and_does_not_cost_the_picture(picture, tmp_pa
 
 
 def test_a_prediction_imports_nothing_large_that_it_does_not_need():
-    program = """
-import sys
-from giantstep.cli import main
-sys.argv = "giantstep predict --eta 1 --alpha0 1 --alpha 0.5 --lam 0.1".split()
+    large = ["xarray", "pandas", "scipy.special", "matplotlib", "array_api_compat", "hashlib"]
+    program = f"""
+import sys, giantstep.cli
 try:
-    main()
-except SystemExit:
-    large = ("xarray", "pandas", "scipy.special", "matplotlib", "array_api_compat", "hashlib")
-    print([name for name in large if sys.modules.get(name)])
+    giantstep.cli.main("predict {POINT}".split())
+finally:
+    print([name for name in {large} if sys.modules.get(name)])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -14,7 +14,7 @@ import xarray as xr
 import giantstep as gs
 from giantstep.files import replacing
 
-from .command import giantstep
+from .command import giantstep, started
 
 NET, FIT = gs.Network("tanh", 1.0, [0.0, 0.5]), {"alpha": [0.5, 1.0], "lam": 0.1, "d": 30}
 
@@ -132,7 +132,7 @@ def test_a_full_disk_is_a_sentence_and_the_old_file_stays(ending, tmp_path):
     path.write_text("old")
     words = f"predict --eta 1 --alpha0 1 --alpha 1:2:200 --lam 0.1 --out {path}"
     # no file grows beyond this; Python is told so as it is told that a disk is full
-    done = giantstep(words, largest_file=1000)
+    done = started(words.split(), largest_file=1000)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error: ")
     assert "cannot be written: File too large" in done.stderr

@@ -23,20 +23,21 @@ def test_what_is_typed_is_what_is_meant(text, meant):
     np.testing.assert_allclose(found, meant, rtol=1e-14, atol=1e-300)
 
 
-NO_NUMBERS = ["", ",", "1,", "a", "1;2", "1 2"]
-NO_RANGES = ["1:2", "1:2:3:4", "1:2:3:lin", "1:x:3"]
-NO_COUNTS = ["1:2:0", "1:2:-3", "1:2:2.5", "1:2:99999999999", "1:2:³"]
-REFUSED = [
-    (NO_NUMBERS, "not a number"), (NO_RANGES, "not a range"), (NO_COUNTS, "whose count is not"),
-    (["1:inf:3"], "not finite"), (["0:1:3:log", "-1:1:3:log"], "not positive"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "words"), [(text, words) for texts, words in REFUSED for text in texts])
-def test_anything_else_is_refused_by_name(text, words):
-    with pytest.raises(ParameterError, match=f"{words}.*start:stop:count") as refusal:
-        numbers("alpha", text)
-    assert (refusal.value.name, refusal.value.value) == ("alpha", text)
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["", ",", "1,", "a", "1;2", "1 2"], "not a number"),
+        (["1:2", "1:2:3:4", "1:2:3:lin", "1:x:3"], "not a range"),
+        (["1:2:0", "1:2:-3", "1:2:2.5", "1:2:99999999999", "1:2:³"], "whose count is not"),
+        (["1:inf:3"], "not finite"),
+        (["0:1:3:log", "-1:1:3:log"], "not positive"),
+    ],
+)
+def test_anything_else_is_refused_by_name(texts, words):
+    for text in texts:
+        with pytest.raises(ParameterError, match=f"{words}.*start:stop:count") as refusal:
+            numbers("alpha", text)
+        assert (refusal.value.name, refusal.value.value) == ("alpha", text)
 
 
 @given(st.text(max_size=20))

@@ -1,7 +1,5 @@
 """A store that has a whole sweep; and no driver outlives the test that started it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

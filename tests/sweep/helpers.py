@@ -1,7 +1,5 @@
 """A small sweep, drivers as real processes, and exact comparison of what they leave."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess
@@ -44,8 +42,7 @@ STARTED: list[subprocess.Popen[str]] = []  # which the fixture in conftest ends 
 class Here:
     """An executor of one's own, which counts its jobs."""
 
-    def __init__(self) -> None:
-        self.jobs = 0
+    jobs = 0
 
     def submit(self, function, *arguments) -> Future[Any]:
         self.jobs += 1

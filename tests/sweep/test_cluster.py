@@ -1,7 +1,5 @@
 """On a Dask cluster, with a scheduler and workers that are real processes: the same bits, whoever dies."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The file a user writes and the commands a user types."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """Nothing finished is lost and nothing counts twice, whatever kills the driver or a worker. Real processes."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

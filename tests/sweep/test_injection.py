@@ -1,7 +1,5 @@
 """Stores and executors as objects: the same results as by their names, and neither is closed for its owner."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -53,13 +51,6 @@ def test_an_executor_does_the_jobs_and_stays_open(name, tmp_path, whole):
     assert_as_undisturbed(SWEEP, store, whole)
 
 
-def test_an_executor_that_is_shut_down_is_named(tmp_path):
-    with ProcessPoolExecutor(1) as pool:
-        pass
-    with pytest.raises(SweepError, match="what was finished is safe"):
-        run_sweep(SWEEP, tmp_path / "s.sqlite", executor=pool)
-
-
 class Losing(Here):
     """Two workers that die over the first two jobs, the second of them a while after the first."""
 
@@ -86,12 +77,19 @@ class Older(Here):
         return super().submit(lambda: replace(function(*arguments), results_version=-1))
 
 
-def test_answers_of_another_version_s_workers_are_not_kept(tmp_path):
-    store = tmp_path / "s.sqlite"
-    with pytest.raises(SweepError, match="install the same version there"):
-        run_sweep(SWEEP, store, executor=Older())
+def shut_down() -> ProcessPoolExecutor:
+    with ProcessPoolExecutor(1) as pool:
+        return pool
+
+
+@pytest.mark.parametrize(
+    ("make", "words"), [(Older, "install the same version there"), (shut_down, "what was finished is safe")]
+)
+def test_workers_of_another_version_and_those_that_are_gone_are_named(make, words, tmp_path):
+    with pytest.raises(SweepError, match=words):
+        run_sweep(SWEEP, tmp_path / "s.sqlite", executor=make())
     with pytest.raises(ParameterError, match="has nothing of this sweep yet"):
-        results(SWEEP, store)
+        results(SWEEP, tmp_path / "s.sqlite")
 
 
 @pytest.mark.parametrize(

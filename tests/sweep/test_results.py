@@ -1,7 +1,5 @@
 """What a sweep finds is what `predict` and `simulate` say, and asking for more keeps what is there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -157,7 +155,6 @@ def test_failures_are_recorded_left_alone_and_retried_alone(tmp_path):
     ("changed", "words"),
     [
         ({}, "nothing to do"),
-        ({"simulation": {"trials": 3}}, "simulation.d is missing"),
         ({"theory": {"blk": "exact"}}, "theory.blk is unknown; theory has bulk, d, tolerance"),
         ({"simulation": {"d": 20, "trials": 2.5}}, "trials = 2.5 is not allowed"),
         ({"lam": [0.1, np.inf], "simulation": SIMULATED}, "lam = inf cannot be simulated"),

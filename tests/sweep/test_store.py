@@ -1,7 +1,5 @@
 """The file: refused with a sentence when it is not what it should be, and never made worse."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -83,17 +81,12 @@ def test_a_change_anywhere_in_a_row_is_noticed(change, tmp_path, whole):
 def test_a_killed_store_where_nothing_can_be_written_says_what_to_do(tmp_path, whole):
     path = tmp_path / "s.sqlite"
     path.write_bytes(whole.read_bytes())
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("UPDATE run SET facts = facts")
-    connection.commit()
-    with TemporaryDirectory(dir="/tmp") as name:  # which everybody may enter
-        folder = Path(name)
+    with closing(sqlite3.connect(path)) as connection, TemporaryDirectory(dir="/tmp") as name:  # which all may enter
+        connection.executescript("PRAGMA journal_mode = WAL; UPDATE run SET facts = facts")
+        folder, me = Path(name), os.geteuid()
         for part in ("s.sqlite", "s.sqlite-wal"):
             (folder / part).write_bytes((tmp_path / part).read_bytes())
-        connection.close()
         folder.chmod(0o555)
-        me = os.geteuid()
         os.seteuid(me or 65534)  # for root permissions do not count
         words = r"last run was killed .* copy s\.sqlite and s\.sqlite-wal together to another folder"
         try:
