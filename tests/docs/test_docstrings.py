@@ -4,26 +4,22 @@ import doctest
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 
 import giantstep as gs
 
-NAMES = [name for name in gs.__all__ if name != "__version__"]
-METHODS = [  # what is documented with an example, as tab completion offers it
-    f"{kind}.{name}"
+METHODS = {
+    f"{kind}.{name}": getattr(getattr(gs, kind), name)
     for kind in ("Network", "TwoSpikes", "Letters", "Inputs", "Target")
     for name in dir(getattr(gs, kind))
-    if "Examples" in (getattr(getattr(gs, kind), name).__doc__ or "")
-]
-CALLED = [*NAMES, *METHODS]
-
-
-def found(name: str) -> Any:
-    kind, _, method = name.partition(".")
-    return getattr(getattr(gs, kind), method) if method else getattr(gs, kind)
+}
+CALLED = {name: getattr(gs, name) for name in gs.__all__ if name != "__version__"} | {
+    name: thing  # documented with an example, as tab completion offers it
+    for name, thing in METHODS.items()
+    if "Examples" in (thing.__doc__ or "")
+}
 
 
 def section(text: str, title: str) -> str:
@@ -41,7 +37,7 @@ def described(text: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", CALLED)
 def test_every_parameter_is_described_under_its_own_name(name: str) -> None:
-    thing = found(name)
+    thing = CALLED[name]
     if isinstance(thing, property) or (isinstance(thing, type) and issubclass(thing, Exception)):
         return  # asked or raised, not called, by users
     taken = [parameter for parameter in inspect.signature(thing).parameters if parameter != "self"]
@@ -50,8 +46,7 @@ def test_every_parameter_is_described_under_its_own_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", CALLED)
 def test_every_example_does_what_it_says(name: str) -> None:
-    thing = found(name)
-    text = inspect.getdoc(thing) or ""
+    text = inspect.getdoc(CALLED[name]) or ""
     assert ">>> " in section(text, "Examples")
     examples = doctest.DocTestParser().get_doctest(text, {"gs": gs, "np": np}, name, None, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS, verbose=False)
