@@ -151,8 +151,6 @@ def with_bar(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A verb that shows a bar in notebooks if it takes long, unless its `progress` is already reported somewhere."""
 
     def decorate(verb: Callable[P, R]) -> Callable[P, R]:
-        reports = "progress" in signature(verb).parameters
-
         @wraps(verb)
         def shown(*args: P.args, **kwargs: P.kwargs) -> R:
             if Share.open or not in_notebook() or kwargs.get("progress") is not None:
@@ -160,7 +158,7 @@ def with_bar(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
             Share.open = True  # so that a verb which calls others shows one bar
             try:
                 with Share().of(name) as report:
-                    if reports:
+                    if "progress" in signature(verb).parameters:
                         kwargs["progress"] = report
                     return verb(*args, **kwargs)
             finally:

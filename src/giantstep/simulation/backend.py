@@ -92,8 +92,7 @@ class Backend:
                 )
         shifted = np.maximum(spectrum, 0.0)[:, None] + np.asarray(lams)
         shifted[(spectrum <= cutoff)[:, None] & (np.asarray(lams) == 0)] = np.inf
-        weights = 1 / shifted
-        return vectors @ (self.asarray(weights) * (vectors.T @ right)[:, None])
+        return vectors @ (self.asarray(1 / shifted) * (vectors.T @ right)[:, None])
 
     def free_bytes(self) -> int | None:
         """Memory that a trial may still take on this device; None where it cannot be known."""

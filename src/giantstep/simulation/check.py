@@ -38,23 +38,19 @@ def check_choices(model: Model, features: str | None) -> str:
             "neuron its own; use a finite vocabulary, Letters(values, weights)"
         )
     if isinstance(model, Network):
-        _check_steps(model)
+        grid = Grid(model.numbers())
+        for eta, alpha0, _ in model.stages({name: grid.over(name, grid.dims) for name in model.numbers()}):
+            if np.isinf(alpha0).any():
+                raise NotCovered(
+                    "alpha0 = inf is a step on infinitely many samples, which cannot be drawn; simulate a large finite "
+                    "alpha0, or the spiked features model net.equivalent(target)"
+                )
+            if np.any(eta > 0) and np.any(alpha0 > 0) and not model.activation.has_derivative:
+                raise NotCovered(
+                    f"activation = {model.activation.name!r} has no derivative, so a Network cannot take a gradient "
+                    "step with it; use a SpikedRF, or eta = 0 for plain random features"
+                )
     return features or "network"
-
-
-def _check_steps(model: Network) -> None:
-    grid = Grid(model.numbers())
-    for eta, alpha0, _ in model.stages({name: grid.over(name, grid.dims) for name in model.numbers()}):
-        if np.isinf(alpha0).any():
-            raise NotCovered(
-                "alpha0 = inf is a step on infinitely many samples, which cannot be drawn; simulate a large finite "
-                "alpha0, or the spiked features model net.equivalent(target)"
-            )
-        if np.any(eta > 0) and np.any(alpha0 > 0) and not model.activation.has_derivative:
-            raise NotCovered(
-                f"activation = {model.activation.name!r} has no derivative, so a Network cannot take a gradient step "
-                "with it; use a SpikedRF, or eta = 0 for plain random features"
-            )
 
 
 def check_bulk(model: Model, bulk: str | None) -> str | None:

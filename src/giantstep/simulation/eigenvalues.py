@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..model.arguments import checked_arguments
 from ..model.description import check_model
 from ..model.network import Network
 from ..model.spiked import SpikedRF
-from ..model.target import Target
+from ..model.target import Target, as_target
 from ..runtime.progress import with_bar
 from . import check
 from .backend import Backend, make_backend
@@ -79,8 +79,9 @@ def simulate_spectrum(
             "model is a Network, whose spectrum needs the target that its step was taken on; give target=", "target"
         )
     numbers = check.trial_numbers(trials)
-    goal: Any = "x" if target is None else target
-    task = Task(model.resolved(), goal, d=d, seed=seed, device=device, dtype=dtype)
+    task = Task(
+        model.resolved(), as_target("x" if target is None else target), d, seed=seed, device=device, dtype=dtype
+    )
     plan = Plan(task, alpha, lam=1.0)
     plan.split.grid.check_single("spectra are simulated one by one")
     (task,) = plan.tasks()

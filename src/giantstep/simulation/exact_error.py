@@ -60,8 +60,7 @@ def network_error(layer: Weights, target: Function, readouts: Any) -> np.ndarray
     kappa, kappa_weights = _kappa_rule(along, across, target)
     moments = [hermite_moments(f, along[g], biases[g], across[g], kappa, terms) for g, f in functions]
     factors = backend.asarray(np.concatenate(moments, axis=1) * np.sqrt(kappa_weights))  # [terms, rows, kappa]
-    pairs = _pair_sums(gram, along, across, factors, weights, backend)
-    return (weights**2).T @ squares + 2 * pairs
+    return (weights**2).T @ squares + 2 * _pair_sums(gram, along, across, factors, weights, backend)
 
 
 def gaussian_error(

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import gaussian
-from ..functions import Function
 from ..model.spiked import SpikedRF
 from ..model.target import Target
 from .data import Block
@@ -48,29 +47,19 @@ def exact_error(
 ) -> np.ndarray | None:
     """Test errors [columns] of readouts [p, columns] without samples; None where these are cheaper, or needed.
 
-    Those of Gaussian features follow from the statistics of the readouts.
-    """
-    clean = _clean_function(target)
-    if clean is None:
-        return None
-    if isinstance(features, GaussianFeatures):
-        return gaussian_error(features.layer, features.coefficients, clean, statistics)
-    rows, biases, xp = features.rows, features.biases, features.backend.xp
-    longest = math.sqrt(float(xp.max(xp.vecdot(rows, rows))))
-    shift = 0.0 if biases is None else float(xp.max(abs(biases)))
-    resolvable = gaussian.is_resolvable(features.activation, gaussian.round_up(longest), shift)
-    return network_error(features, clean, readouts) if resolvable else None
-
-
-def _clean_function(target: Target) -> Function | None:
-    """The noiseless target as a function of one projection.
-
-    None for targets of several directions, for the sign of something, and if it varies too fast to be averaged.
+    They are needed for targets of several directions, for the sign of something, and if the target varies too fast to
+    be averaged. Errors of Gaussian features follow from the statistics of the readouts.
     """
     sign = target.binary and not Target(target.function).binary  # not a function that is ±1 itself
     if target.directions > 1 or sign or not gaussian.is_resolvable(target.function, 1.0):
         return None
-    return target.function
+    if isinstance(features, GaussianFeatures):
+        return gaussian_error(features.layer, features.coefficients, target.function, statistics)
+    rows, biases, xp = features.rows, features.biases, features.backend.xp
+    longest = math.sqrt(float(xp.max(xp.vecdot(rows, rows))))
+    shift = 0.0 if biases is None else float(xp.max(abs(biases)))
+    resolvable = gaussian.is_resolvable(features.activation, gaussian.round_up(longest), shift)
+    return network_error(features, target.function, readouts) if resolvable else None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..errors import ParameterError
 from ..losses import as_loss
 from ..model.inputs import Inputs
 from ..model.network import Network
-from ..model.spiked import SpikedRF, TwoSpikes
+from ..model.spiked import TwoSpikes
 from ..model.target import Target
 from .backend import Backend
 from .data import Data
@@ -44,13 +44,11 @@ _EQUALLY_LIKELY = 1 << 18  # inputs that a mean is taken over where no rule reso
 
 @singledispatch
 def first_layer(model: Any, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
-    """The layer of one trial of a model whose parameters are plain numbers; `bulk`: see `simulate`."""
-    raise TypeError(model)  # refused with a sentence where models are checked
+    """The layer of one trial of a model whose parameters are plain numbers; `bulk`: see `simulate`.
 
-
-@first_layer.register(SpikedRF | TwoSpikes)
-def _(model: SpikedRF | TwoSpikes, target: Target, d: int, draws: Draws, bulk: str | None = None) -> Weights:
-    """Random rows of given norms plus spikes; the target's first direction has given components along these."""
+    Of spiked random features these are random rows of given norms plus spikes; the target's first direction has given
+    components along these.
+    """
     letters, groups = model.readout, group_slices(model.readout, width(model, d))
     if isinstance(model, TwoSpikes):
         pairs = np.asarray(model.left) * np.asarray(model.strengths)
@@ -125,8 +123,7 @@ def _initial_biases(model: Network, groups: tuple[slice, ...], d: int, draws: Dr
 
 def _mean_output(model: Network, values: np.ndarray, biases: Any | None, backend: Backend) -> float:
     """E f over inputs before the step, Σ_i letter_i E σ(z + b_i)/p: all rows have unit norm."""
-    own = np.zeros(1) if biases is None else backend.numpy(biases)
-    at, which = np.unique(own, return_inverse=True)
+    at, which = np.unique(np.zeros(1) if biases is None else backend.numpy(biases), return_inverse=True)
     if gaussian.is_resolvable(model.activation, 1.0, float(np.abs(at).max())):
         means = gaussian.moments(model.activation, at, np.ones(len(at)))[0].mean
     else:  # it varies too fast for rules: a mean over many inputs that are equally likely
@@ -184,16 +181,14 @@ def target_directions(inputs: Inputs, k: int, d: int, draws: Draws) -> list[Any]
     orthonormal in the end.
     """
     drawn = draws.backend.numpy(draws.normal(Purpose.START, Kind.DIRECTIONS, 0, k + 1, d))
-    theta = drawn[:k]
     if inputs.kept is not None and inputs.kept.theta is not None:
         theta = inputs.kept.theta
     else:
         values, vectors = np.linalg.eigh(inputs.tau(k))
         roots = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ vectors.swapaxes(1, 2)
         ends = np.cumsum(coordinates(inputs, d))
-        blocks = np.split(theta, ends[:-1], axis=1)
-        theta = np.concatenate([root @ _orthonormal(block) for root, block in zip(roots, blocks, strict=True)], axis=1)
-        theta = _orthonormal(theta)
+        blocks = zip(roots, np.split(drawn[:k], ends[:-1], axis=1), strict=True)
+        theta = _orthonormal(np.concatenate([root @ _orthonormal(block) for root, block in blocks], axis=1))
     free = drawn[k] - (theta @ drawn[k]) @ theta
     return [draws.backend.asarray(one) for one in (*theta, free / np.linalg.norm(free))]
 

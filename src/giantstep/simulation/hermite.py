@@ -32,18 +32,6 @@ def hermite_moments(
     return _interpolated(function, shifts, across, terms)
 
 
-def _wave_number(scale: float, terms: int) -> float:
-    """In m, the moments up to he_terms are smoothed on this scale: their Fourier transform is 1e-14 beyond."""
-    return (8 + math.sqrt(terms)) / scale
-
-
-def _degree_in_scale(low: float, high: float, terms: int) -> int:
-    """In s the moments are analytic away from 0: the ratio of the interval to its distance from there decides."""
-    half, middle = (high - low) / 2, (high + low) / 2
-    ellipse = max(half / (middle + math.sqrt(middle**2 - half**2)), 1e-16)
-    return 3 + math.ceil((25 + math.sqrt(terms)) / -math.log(ellipse))
-
-
 def _interpolated(function: Function, shifts: np.ndarray, across: np.ndarray, terms: int) -> np.ndarray:
     """The moments from a table that trials of one model share: its ranges are rounded outwards."""
     unit = 2.0 ** math.floor(math.log2(across.min()))
@@ -67,10 +55,14 @@ def _table(
     function: Function, m_range: tuple[float, float], s_range: tuple[float, float], terms: int
 ) -> tuple[_Chebyshev, _Chebyshev, np.ndarray]:
     """Chebyshev coefficients of S_k(m, s): [s, terms, m]."""
-    degree = 24 + math.ceil(_wave_number(s_range[0], terms) * (m_range[1] - m_range[0]) / 2)
-    m_points, s_points = _Chebyshev(*m_range, degree), _Chebyshev(*s_range, _degree_in_scale(*s_range, terms))
-    nodes = np.meshgrid(m_points.nodes, s_points.nodes, indexing="ij")
-    moments = _moments_at(function, *nodes, terms)  # [m, s, terms]
+    # in m, moments up to he_terms are smoothed: beyond a wave number of (8 + √terms)/s they are 1e-14
+    degree = 24 + math.ceil((8 + math.sqrt(terms)) / s_range[0] * (m_range[1] - m_range[0]) / 2)
+    # in s they are analytic away from 0: the ratio of the interval to its distance from there decides
+    half, middle = (s_range[1] - s_range[0]) / 2, (s_range[1] + s_range[0]) / 2
+    ellipse = max(half / (middle + math.sqrt(middle**2 - half**2)), 1e-16)
+    degree_in_s = 3 + math.ceil((25 + math.sqrt(terms)) / -math.log(ellipse))
+    m_points, s_points = _Chebyshev(*m_range, degree), _Chebyshev(*s_range, degree_in_s)
+    moments = _moments_at(function, *np.meshgrid(m_points.nodes, s_points.nodes, indexing="ij"), terms)  # [m, s, terms]
     moments = np.tensordot(moments, m_points.to_series, (0, 1))
     return m_points, s_points, np.tensordot(s_points.to_series, moments, (1, 0))
 

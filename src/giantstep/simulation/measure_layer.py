@@ -48,8 +48,7 @@ class Track:
             backend.matmul(backend.asarray(scale), rows[group, :])
             for scale, group in zip(scales, self.groups, strict=True)
         )
-        means = [backend.numpy(t) / float(s @ s) for t, s in zip(totals, scales, strict=True)]
-        return np.stack(means)
+        return np.stack([backend.numpy(t) / float(s @ s) for t, s in zip(totals, scales, strict=True)])
 
     def measure(self, rows: Any) -> None:
         """Measure r, c, γ of every letter by the displacement of its mean row, and keep them."""
@@ -69,10 +68,10 @@ class Track:
 
     def _own_error(self, rows: Any) -> np.ndarray:
         """Mean squared error of the network itself, with the readout of its last step, on fresh samples."""
-        most = rows_at_most(self.test.target, self.test.steps)
         neurons = Neurons(rows, self.biases, self.model.activation, self.backend)
         readout = self.backend.asarray(self._readout / len(self._readout) ** 0.5)[:, None]
-        return self.test.errors(neurons, readout, [int(min(_OWN_SAMPLES * rows.shape[1], most))])[0, 0]
+        samples = min(_OWN_SAMPLES * rows.shape[1], rows_at_most(self.test.target, self.test.steps))
+        return self.test.errors(neurons, readout, [int(samples)])[0, 0]
 
     def _bulk_norms(self, rows: Any, spikes: np.ndarray) -> np.ndarray:
         """Squared norms of the rows less their spikes."""
@@ -141,8 +140,7 @@ class Track:
             v = self._faced(spikes / np.linalg.norm(spikes), spikes)
             return v @ spikes.T, v
         merging = merge(letters, self.model.activation.parity == "odd")
-        groups = len(merging.letters.values)
-        shared = np.zeros((groups, spikes.shape[1]))
+        shared = np.zeros((len(merging.letters.values), spikes.shape[1]))
         for letter, group in enumerate(merging.group):
             shared[group] += merging.share[letter] * merging.sign[letter] * spikes[letter]
         shared[np.asarray(merging.letters.values) == 0.0] = 0.0

@@ -73,7 +73,8 @@ def _primal(gram: Any, correlation: Any, power: list[Any], n: int, lams: Sequenc
     readouts = backend.solve_shifted(gram, correlation, lams)
     explained = backend.numpy(backend.matmul(correlation, readouts))
     shrunk = np.asarray(lams) * backend.numpy(backend.xp.sum(readouts * readouts, axis=0))
-    return _square_fit(readouts, np.maximum(sum(map(float, power)) - explained - shrunk, 0.0) / n)
+    error = np.maximum(sum(map(float, power)) - explained - shrunk, 0.0) / n
+    return Fit(readouts, error, error / 2)
 
 
 def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> dict[int, Fit]:
@@ -88,9 +89,5 @@ def _dual(features: Any, labels: Any, problems: Problems, backend: Backend) -> d
         if min(lams) == 0:
             residuals = targets[:, None] - backend.matmul(features[:n, :], readouts)
         error = backend.numpy(backend.xp.sum(residuals * residuals, axis=0)) / n
-        fits[n] = _square_fit(readouts, error)
+        fits[n] = Fit(readouts, error, error / 2)
     return fits
-
-
-def _square_fit(readouts: Any, error: np.ndarray) -> Fit:
-    return Fit(readouts, error, error / 2)

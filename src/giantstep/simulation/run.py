@@ -193,21 +193,20 @@ class Plan:
     def __init__(self, task: Task, alpha: Any, lam: Any):
         model, target = task.model, as_target(task.target)
         features, bulk = check.check_choices(model, task.features), check.check_bulk(model, task.bulk)
-        at = check.check_learned_at(task.learned_at, features, target.directions)
         self.common = common = replace(
             task,
             target=target,
             features=features,
             bulk=bulk,
-            learned_at=at,
+            learned_at=check.check_learned_at(task.learned_at, features, target.directions),
             loss=check.check_loss(task.loss, target, lam),
             backend=make_backend(task.backend, task.device, task.dtype).name,
         )
         self.axes = Dimensions(model, target.directions)
         self.names = tuple(common.model.numbers())
-        grid = LayerGrid.grid_of(common.model, common.target, alpha=alpha, lam=lam)
-        self.split = LayerGrid(grid, (*self.names, *common.target.numbers()))
-        self._values = {name: self.split.layers(name).tolist() for name in (*self.names, *common.target.numbers())}
+        names = (*self.names, *common.target.numbers())
+        self.split = LayerGrid(LayerGrid.grid_of(common.model, common.target, alpha=alpha, lam=lam), names)
+        self._values = {name: self.split.layers(name).tolist() for name in names}
         self._points = [self.split.settings(name) for name in ("alpha", "lam")]
 
     def tasks(self, workers: int = 1) -> list[Task]:

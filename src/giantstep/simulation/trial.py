@@ -60,9 +60,7 @@ def run_trial(task: Task, backend: Backend | None = None) -> dict[str, np.ndarra
 def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     model, target, draws = task.model, task.target, Draws(task.seed, task.trial, backend)
     layer = first_layer(model, target, task.d, draws, task.bulk)
-    features: Any = layer
-    if task.features == "gaussian":
-        features = GaussianFeatures(layer, ResultTwo(model), draws)  # type: ignore[arg-type]
+    features = GaussianFeatures(layer, ResultTwo(model), draws) if task.features == "gaussian" else layer  # type: ignore
     train = Data(Purpose.TRAIN, target, layer.theta, draws, model.most_steps)
     rows = partial(train.featured, features)
     sizes = np.array([n for n, _ in task.points])
@@ -80,8 +78,8 @@ def _measured(task: Task, backend: Backend) -> dict[str, np.ndarray]:
     test = replace(train, batch=Purpose.TEST)
     most = rows_at_most(target, model.most_steps)
     samples = int(min(task.n_test or max(ENOUGH_SAMPLES, 10 * task.d), most))
-    gaussian = math.isinf(most)  # and not rows of the user's own
-    exact = exact_error(features, target, readouts, answers) if gaussian and task.n_test is None else None
+    by_average = task.n_test is None and math.isinf(most)  # not over rows of the user's own
+    exact = exact_error(features, target, readouts, answers) if by_average else None
     if exact is None or target.binary:  # shares of wrong signs are always counted on samples
         square, wrong = test.errors(features, readouts, np.full(len(sizes), samples))
         answers |= {"test_error": square} | ({"test_error_01": wrong} if target.binary else {})
