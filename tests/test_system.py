@@ -17,7 +17,7 @@ ACTING = """
 import os, select, signal, sys
 from types import SimpleNamespace
 
-played, folder = sys.argv[1:3]
+played = os.environ["PLAYED"]
 sys.modules["fcntl"] = None if played == "win32" else sys.modules.get("fcntl")
 for module, names in {
     os: ["sched_getaffinity", "O_NOFOLLOW", "O_NONBLOCK", "pread", "nice", "fchmod"],
@@ -32,6 +32,7 @@ import multiprocessing.context
 contexts = multiprocessing.context._concrete_contexts
 if played == "win32":
     os.supports_fd.clear()  # os.chmod wants a path
+    multiprocessing.set_start_method("spawn")
     contexts.pop("forkserver"), contexts.pop("fork")
 
 import giantstep.runtime.system
@@ -96,12 +97,11 @@ server.server_close()
     [*(("win32", part) for part in PARTS), ("darwin", "explorer"), ("darwin", "simulation and sweeps")],
 )
 def test_it_works_without_what_another_system_lacks(part: str, played: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ACTING + PARTS[part], played, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"},
-    )
+    (tmp_path / "sitecustomize.py").write_text(ACTING)  # every process plays, also those that are started
+    (folder := tmp_path / "folder").mkdir()
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {"PYTHONPATH": path, "PLAYED": played, "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    words = [sys.executable, "-c", "import os, sys\nplayed, folder = sys.argv[1:]" + PARTS[part], played, str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=os.environ | environment)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Traceback") == 0, done.stderr

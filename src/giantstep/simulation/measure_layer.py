@@ -60,7 +60,7 @@ class Track:
         values = np.ones(1) if letters.law is not None else np.asarray(letters.values)
         r, inverse = np.zeros((2, len(length)))
         np.divide(length, values, out=r, where=values != 0.0)
-        np.divide(1.0, length, out=inverse, where=(length != 0.0) & (values != 0.0))
+        np.divide(1.0, length, out=inverse, where=length != 0.0)  # it is 0 where the first step does not go
         gamma = np.stack([spikes @ numpy(theta) for theta in self.theta], axis=-1) * inverse[:, None]
         self._bulk = self._bulk_norms(rows, spikes)
         c = np.array([self._bulk[group].mean() for group in self.groups])
