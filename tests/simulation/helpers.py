@@ -8,8 +8,8 @@ import array_api_strict
 import numpy as np
 import pytest
 
-from giantstep.model.letters import Letters
-from giantstep.model.target import Target, as_target
+from giantstep import Letters, Target
+from giantstep.model.target import as_target
 from giantstep.simulation.backend import Backend, make_backend
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Draws

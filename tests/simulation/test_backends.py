@@ -7,13 +7,8 @@ import pytest
 import scipy.linalg  # noqa: F401  (loads its BLAS)
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from giantstep.model.inputs import Inputs
-from giantstep.model.letters import Letters
-from giantstep.model.network import Network
-from giantstep.model.spiked import SpikedRF
-from giantstep.model.target import Target
+from giantstep import Inputs, Letters, Network, SpikedRF, Target, simulate
 from giantstep.runtime.threads import VARIABLES, limited_threads
-from giantstep.simulation import simulate
 from giantstep.simulation.trial import Task, run_trial
 
 from .helpers import library

@@ -7,12 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from giantstep import Letters, Network, SpikedRF, Target, simulate
 from giantstep.functions import as_function
-from giantstep.model.letters import Letters
-from giantstep.model.network import Network
-from giantstep.model.spiked import SpikedRF
-from giantstep.model.target import Target, as_target
-from giantstep.simulation import simulate
+from giantstep.model.target import as_target
 from giantstep.simulation.data import Data
 from giantstep.simulation.draw import Purpose
 from giantstep.simulation.exact_error import TOLERANCE, network_error

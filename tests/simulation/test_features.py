@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from giantstep.model.letters import Letters
-from giantstep.model.network import Network
-from giantstep.model.spiked import SpikedRF
+from giantstep import Letters, Network, SpikedRF, simulate_spectrum
 from giantstep.simulation.data import Block
 from giantstep.simulation.draw import Purpose
-from giantstep.simulation.eigenvalues import simulate_spectrum
 from giantstep.simulation.features import GaussianFeatures, ResultTwo
 
 from .helpers import drawn, samples

@@ -7,11 +7,10 @@ import time
 
 import pytest
 
+from giantstep import SpikedRF, simulate
 from giantstep.cli import main, output
-from giantstep.model.spiked import SpikedRF
 from giantstep.runtime import progress
 from giantstep.runtime.progress import Display, Share, duration
-from giantstep.simulation import simulate
 
 
 class Terminal(io.StringIO):

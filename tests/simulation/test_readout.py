@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from giantstep.errors import GiantstepWarning
+from giantstep import GiantstepWarning
 from giantstep.simulation.backend import NumpyBackend
 from giantstep.simulation.readout import ridge
 

@@ -10,15 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from giantstep.errors import ParameterError
-from giantstep.functions import Function
-from giantstep.model.inputs import Inputs
-from giantstep.model.network import Network
-from giantstep.model.spiked import SpikedRF
-from giantstep.model.target import Target
-from giantstep.simulation import check, simulate, trial
+from giantstep import Function, Inputs, Network, ParameterError, SpikedRF, Target, simulate, simulate_spectrum
+from giantstep.simulation import check, trial
 from giantstep.simulation.backend import make_backend
-from giantstep.simulation.eigenvalues import simulate_spectrum
 
 from ..zoo import FLIPS, SIGNS
 
@@ -26,17 +20,8 @@ NET = Network("tanh", eta=1.0, alpha0=2.0)
 SRF = SpikedRF("tanh", r=0.9, gamma=0.8)
 FINE = {"alpha": 1.0, "lam": 0.1, "d": 20, "trials": 1}
 OWN = Target("sin", inputs=Inputs.from_data(np.random.default_rng(0).normal(size=(1200, 20)), keep=True))
-LOCK = Lock()
-
-
-def guarded(x):
-    with LOCK:
-        return np.tanh(x)
-
-
-def hidden():
-    return SpikedRF(Function(lambda x, lock=LOCK: guarded(x)), r=0.5, gamma=0.5)
-
+LOCK = Lock()  # which stays where it is
+LOCKED = SpikedRF(Function(lambda x, lock=LOCK: np.tanh(x)), r=0.5, gamma=0.5)
 
 REFUSED = {
     # sizes
@@ -63,7 +48,6 @@ REFUSED = {
     "trials as bytes": (NET, {"trials": bytearray(b"12")}, "trials = bytearray"),
     "trials as a fraction": (NET, {"trials": 2.0}, "trials = 2.0 is not allowed"),
     "progress as a text": (NET, {"progress": "yes"}, "progress = 'yes' .* must be True or False"),
-    "alpha as a truth value": (NET, {"alpha": np.True_}, "alpha = .* has a truth value"),
     "infinite alpha": (NET, {"alpha": [1.0, np.inf]}, "alpha = inf is not allowed"),
     "zero alpha": (NET, {"alpha": 0.0}, "alpha = 0 "),
     "words for numbers": (NET, {"alpha": "many"}, "alpha = 'many'"),
@@ -80,7 +64,6 @@ REFUSED = {
     "points that are none": (NET, {"target": "x1*x2", "learned_at": [[0.0, np.nan]]}, "learned_at"),
     # choices
     "no derivative": (Network("sign", 1.0, 1.0), {}, "'sign' has no derivative.*SpikedRF"),
-    "unknown loss": (NET, {"loss": "cubic"}, "loss = 'cubic' is unknown; use one of absolute"),
     "margin loss, real labels": (NET, {"loss": "hinge"}, "loss = 'hinge' is for labels ±1"),
     "unknown features": (NET, {"features": "linear"}, "features = 'linear'"),
     "Gaussian features of a network": (NET, {"features": "gaussian"}, r"net.equivalent\(target\)"),
@@ -95,7 +78,7 @@ REFUSED = {
     "unknown device": (NET, {"device": "warp"}, "device = 'warp'"),
     "a device without a number": (NET, {"device": "cuda:x"}, "device = 'cuda:x'"),
     "numpy on a GPU": (NET, {"backend": "numpy", "device": "cuda"}, "runs on device 'cpu'"),
-    "what cannot be sent": (hidden(), {"workers": 2, "trials": 2}, "workers = 2 sends trials to other processes"),
+    "what cannot be sent": (LOCKED, {"workers": 2, "trials": 2}, "workers = 2 sends trials to other processes"),
 }  # fmt: skip
 
 

@@ -17,9 +17,8 @@ import numpy as np
 import psutil
 import pytest
 
-from giantstep import Function, Network, SpikedRF
+from giantstep import Function, Network, SpikedRF, simulate
 from giantstep.runtime.workers import NoWorker, WorkerDied, Workers, process_pool, tell
-from giantstep.simulation import simulate
 from giantstep.simulation.schedule import TrialError
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,9 +35,6 @@ def cube(x):
 mine, net = gs.Function(lambda x: cube(x) / 6), gs.Network("tanh", eta=1, alpha0=1)
 found = gs.simulate(net, mine, alpha=1, lam=0.1, d=20, trials=3, workers={workers})
 print(found.test_error.values.tolist())
-sweep = gs.Sweep(net, "sin", alpha=1, lam=0.1, simulation={{"d": 20, "trials": 3}})
-found = gs.run_sweep(sweep, "{store}.sqlite", workers={workers})
-print(found.simulation.test_error.values.tolist())
 """
 
 
@@ -52,16 +48,16 @@ def script(text: str, folder: Path, given: str = "file") -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def test_a_script_without_a_main_guard_simulates_and_sweeps_with_workers(tmp_path):
-    alone, _ = script(SCRIPT.format(workers=1, store=1), tmp_path)
+def test_a_script_without_a_main_guard_simulates_with_workers(tmp_path):
+    alone, _ = script(SCRIPT.format(workers=1), tmp_path)
     for given in ("file", "pipe", "argument"):
-        together, complaint = script(SCRIPT.format(workers=2, store=given), tmp_path, given)
+        together, complaint = script(SCRIPT.format(workers=2), tmp_path, given)
         assert together == alone
         assert together.count("begun") == 1
         assert complaint == ""
 
 
-def test_the_example_of_the_documentation_runs_as_it_stands(tmp_path):
+def test_the_sweep_of_the_documentation_runs_as_it_stands(tmp_path):
     (example,) = re.findall(r"```python\n(import numpy.*?)```", (DOCS / "sweeps.md").read_text(), re.DOTALL)
     small = example.replace('"d": 500', '"d": 20').replace('"trials": 20', '"trials": 2')
     assert small != example
