@@ -31,10 +31,6 @@ class Outcome:
     precision: float
     gap: float  # relative distance of the test error
 
-    @property
-    def trials(self) -> int:
-        return self.run.sizes["trial"]
-
 
 def standard_error(values: xr.DataArray) -> xr.DataArray:
     return values.std("trial", ddof=1) / np.sqrt(values.sizes["trial"])
@@ -85,7 +81,7 @@ def assert_z_scores(all_outcomes: list[Outcome], names=STATISTICS) -> None:
     for name in names:
         known = [o for o in all_outcomes if name in o.z]
         square = np.mean([np.ravel(o.z[name])[0] ** 2 for o in known])  # one per case: the first letter's
-        low, high = mean_square_interval([o.trials for o in known], 0.99 if name == "test_error" else 0.999)
+        low, high = mean_square_interval([o.run.sizes["trial"] for o in known], 0.99 if name == "test_error" else 0.999)
         message = f"{name}: mean z² {square:.2f} not in ({low:.2f}, {high:.2f})"
         assert low < square < high, message + report(all_outcomes)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import runpy
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -17,16 +16,11 @@ HEADER = "| network | simulated | exact | gap | z | z of the training loss |\n|-
 UNSOLVED = 5038  # the theory did not solve it, as the page says: it has no row
 
 
-class Row(NamedTuple):
-    """A network of a table: how it was drawn, its description, and the theory's error as printed."""
+def rows() -> list[tuple[tuple[int, int, bool, bool], str, str]]:
+    """All networks of the page that were drawn from seeds; tables have their first seeds, in the page's order.
 
-    drawing: tuple[int, int, bool, bool]  # seed, d, inputs with a covariance, labels ±1
-    words: str
-    exact: str
-
-
-def rows() -> list[Row]:
-    """All networks of the page that were drawn from seeds; tables have their first seeds, in the page's order."""
+    How each was drawn (seed, d, inputs with a covariance, labels ±1), its description, the theory's error as printed.
+    """
     text = (DOCS / "networks_at_scale.md").read_text(encoding="utf-8")
     drawings = [(seed, False, False) for seed in (0, 5000, 9000, 12000, 9500)]
     drawings += [(9000, True, False), (9800, False, True), (9900, True, True)]
@@ -37,15 +31,15 @@ def rows() -> list[Row]:
         for seed, line in zip(seeds, lines, strict=False):
             words, _, exact, *_ = line.strip("|").split(" | ")
             if exact.strip()[0].isdigit():  # the theory at the time solved it
-                listed.append(Row((seed, 4000, structured, signs), words.strip(), exact.strip()))
+                listed.append(((seed, 4000, structured, signs), words.strip(), exact.strip()))
     return listed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", rows(), ids=lambda row: "-".join(map(str, map(int, row.drawing))))
-def test_a_network_drawn_at_random_has_the_error_that_was_compared_with_its_simulation(row):
-    assert MEASURE["drawn"](*row.drawing)[-1] == row.words
-    theory = MEASURE["predicted"](*row.drawing)
+@pytest.mark.parametrize(("drawing", "words", "exact"), rows())
+def test_a_network_drawn_at_random_has_the_error_that_was_compared_with_its_simulation(drawing, words, exact):
+    assert MEASURE["drawn"](*drawing)[-1] == words
+    theory = MEASURE["predicted"](*drawing)
     assert isinstance(theory, dict), theory
-    error = "test_error_01" if row.drawing[-1] and "test_error_01" in theory else "test_error"
-    assert theory[error] == pytest.approx(float(row.exact), abs=0.6e-4)  # printed with four decimals
+    error = "test_error_01" if drawing[-1] and "test_error_01" in theory else "test_error"
+    assert theory[error] == pytest.approx(float(exact), abs=0.6e-4)  # printed with four decimals

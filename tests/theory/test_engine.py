@@ -12,6 +12,8 @@ import xarray as xr
 from scipy.stats import norm
 
 import giantstep as gs
+from giantstep.theory import doubts
+from giantstep.theory.answers import judge
 
 from ..zoo import TWO
 
@@ -43,11 +45,20 @@ def test_a_point_that_fails_raises_and_carries_everything_else_or_is_flagged():
         gs.predict(SATURATING, "sin", alpha=0.5, lam=0.0)
 
 
+def test_what_is_said_of_a_point_that_fails():
+    """Codes: 0 is solved, 1 not solved, 2 imprecise; separable labels and interpolation explain what failed."""
+    code, error, loss = [0, 0, 1, 1, 0, 0], [1e-7, 2e-6, 0.0, 0.0, 0.0, np.nan], [1.0, 1.0, 1.0, 1.0, 0.0, 1.0]
+    for tolerance, codes in ((1e-9, [0, 2, 1, 5, 5, 4]), (1e-5, [0, 0, 1, 5, 5, 4])):
+        answers = {"code": np.array(code, np.int8), "quadrature_error": np.array(error), "train_loss": np.array(loss)}
+        judge(answers, np.isin(range(6), [3, 4]), np.arange(6) == 5, tolerance)
+        assert answers["code"].tolist() == codes
+
+
 def test_an_absurd_interpolating_readout_is_refused_and_an_honest_one_on_strong_noise_is_not():
     """Without a ridge the error is linear in the noise's power, however strong."""
-    with pytest.raises(gs.ConvergenceError, match="1 of 1 points failed") as caught:
-        gs.predict(gs.SpikedRF("softplus", r=4.0, gamma=0.9), "sin", alpha=0.3, lam=0.0)  # 1e12 times E σ*²
-    assert "small positive lam" in caught.value.partial.status.item()
+    for activation, r in (("softplus", 4.0), ("tanh", 2.0)):  # 1e12 times E σ*²; and not resolved
+        with pytest.raises(gs.ConvergenceError, match=r"1 of 1 points failed.*small positive lam"):
+            gs.predict(gs.SpikedRF(activation, r=r, gamma=0.9), "sin", alpha=0.3, lam=0.0)
     model, noise = gs.SpikedRF("tanh", r=0.5, gamma=0.9), np.array([1.0, 1e5])
     clean, weak, strong = gs.predict(model, gs.Target("sin", noise=[0.0, *noise]), alpha=0.5, lam=0.0).test_error.values
     assert strong - clean == pytest.approx(1e10 * (weak - clean), rel=1e-7)
@@ -151,6 +162,27 @@ def test_the_size_shown_beside_the_limit_is_that_of_the_theory_with_d(model, tar
     shown = float(str(said[0].message).split(" at d = 1000")[0].split()[-1])
     exact = float(gs.predict(model, target, alpha=2, lam=0.1, loss=loss, d=1000)["test_error"])
     assert shown == pytest.approx(exact, abs=0.1 * abs(exact - float(limit["test_error"])))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "codes"),  # codes of points that had the codes 0 and 6 to 11 before
+    [
+        ({"scatter": 1.0}, [8, 6, 7, 8, 9, 10, 11]),
+        ({"sized_error": 1.04, "scatter": 1.0}, [6, 6, 7, 8, 9, 10, 11]),
+        ({"squares": 0.04, "scatter": 1.0}, [9, 9, 7, 8, 9, 10, 11]),
+        ({"squares": 0.04, "rare": 0.04, "scatter": 1.0}, [7, 7, 7, 8, 9, 10, 11]),
+        ({"spread": 0.06, "scatter": 1.0}, [10, 10, 7, 8, 9, 10, 11]),
+        ({"share": 0.6, "rare": 0.04}, [11] * 7),
+    ],
+)
+def test_doubts_are_said_of_solved_points_alone_and_the_gravest_of_them(reasons, codes):
+    """Batches that scatter, far from real sizes, squares that learn, rare inputs, wide rows; failed points stay."""
+    nothing = dict.fromkeys(("rare", "scatter", "squares", "spread", "share"), 0.0)
+    values = {"test_error": 1.0, "sized_error": 1.0} | nothing | reasons
+    answers = {name: np.full((1, 12), value) for name, value in values.items()}
+    answers["code"] = np.arange(12, dtype=np.int8)[None]
+    doubts.mark(answers, np.ones((1, 1)))
+    assert answers["code"][0].tolist() == [codes[0], 1, 2, 3, 4, 5, *codes[1:]]
 
 
 def test_averages_that_rare_inputs_make_are_marked():

@@ -175,12 +175,6 @@ def test_an_infinite_ridge_leaves_the_all_ones_direction():
     assert float(nearly.test_error) == pytest.approx(float(found.test_error), rel=1e-8)
 
 
-def test_an_infinite_ridge_at_finite_size_leaves_nothing():
-    found = gs.predict(gs.SpikedRF("tanh", r=1.0, gamma=1.0), "sin", alpha=1.0, lam=math.inf, d=100)
-    assert abs(float(found.m)) < 1e-100
-    assert float(found.test_error) == pytest.approx((1.0 - math.exp(-2.0)) / 2.0, rel=1e-10)
-
-
 @pytest.mark.parametrize(("target", "sign"), [("tanh", 1.0), ("-tanh(x)", -1.0)])
 def test_a_step_on_the_population_gradient_is_aligned_and_leaves_the_rows_unit(target, sign):
     h1 = reference.averages(reference.PLAIN["erf"], 0.0, 1.0)[1]

@@ -113,13 +113,3 @@ def test_a_population_that_shows_no_direction_is_the_limit_of_large_batches(targ
     assert int(all_inputs.code) == int(large.code)
     assert np.all(np.abs(all_inputs.gamma) < 1e-5)
     assert np.all(all_inputs.r < 1e-8)
-
-
-def test_only_a_step_that_shows_no_direction_is_taken_on_a_batch():
-    """Others on the population stay what they are, and so do first layers beside them on a grid."""
-    net = gs.Network("gelu", eta=1e-3, alpha0=np.inf)
-    assert float(gs.predict(net, "sin", alpha=1.0, lam=0.1).gamma) == 1.0
-    beside = gs.predict(gs.Network("gelu", eta=2.0, alpha0=[2.0, np.inf]), "He2", alpha=1.0, lam=0.1)
-    alone = gs.predict(gs.Network("gelu", eta=2.0, alpha0=2.0), "He2", alpha=1.0, lam=0.1)
-    for name in ("test_error", "r", "c"):
-        np.testing.assert_allclose(beside[name].isel(alpha0=0), alone[name], rtol=1e-12)
