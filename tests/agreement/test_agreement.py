@@ -62,8 +62,8 @@ def test_gaussian_features_agree_with_result_3():
 
 
 def test_letters_and_biases_agree():
-    """At one seed in 70 the test error exceeds its bound, instead of one in 200 (resampled from 240 trials of each case):
-    what is left of order 1/d is up to a quarter of a trial's standard deviation."""
+    """At one seed in 70 the test error exceeds its bound, not one in 200 (resampled from 240 trials of each case): what
+    is left of order 1/d is up to a quarter of a trial's standard deviation."""
     assert_z_scores(outcomes(shortened(zoo.LETTERS), d=250, seed=500))
 
 
