@@ -28,6 +28,7 @@ X = np.array([-2.5, -1.0, -0.25, 0.5, 1.5, 3.0])
         ("arctan(x) + sinh(x) - cosh(x)", np.arctan(X) + np.sinh(X) - np.cosh(X)),
         ("sqrt(2)*pi + 0*x", np.full(6, np.sqrt(2) * np.pi)), ("x - -x", 2 * X), ("1_000*x", 1000 * X), ("   x", X),
         ("where(1 > 2, x, -x)", -X), ("max(x, 0) <= 0", X <= 0), (f"(x/3)**{MAX_EXPONENT}", (X / 3) ** MAX_EXPONENT),
+        ("leaky_relu:0.5", np.where(X > 0, X, X / 2)), ("elu:2", np.where(X > 0, X, 2 * np.expm1(X))),
         ("exp(x**2/5)", np.exp(X**2 / 5)), ("x**20", X**20), ("where(x > 0, sqrt(x), 0)", np.sqrt(np.maximum(X, 0))),
     ],
 )  # fmt: skip

@@ -27,8 +27,7 @@ class Program:
         if isinstance(x, (int, float)) and not isinstance(x, np.generic):
             return float(self._run(tuple(map(np.float64, (x, *more))), np, np.float64))
         if isinstance(x, (np.ndarray, np.generic, list, tuple)):
-            arrays = [np.asarray(one) for one in (x, *more)]
-            arrays = [one if one.dtype.kind == "f" else one.astype(float) for one in arrays]
+            arrays = [one if one.dtype.kind == "f" else one.astype(float) for one in map(np.asarray, (x, *more))]
             return self._run(tuple(arrays), np, arrays[0].dtype.type)[()]
         from array_api_compat import array_namespace, device
 

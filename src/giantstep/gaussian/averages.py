@@ -197,8 +197,7 @@ def tail_reach(f: Function, scale: float, shift: float = 0.0) -> float:
 
 def _distance(a: Moments, b: Moments) -> np.ndarray:
     size = np.sqrt(a.square) + 1e-150
-    linear = np.maximum(np.abs(a.mean - b.mean), np.abs(a.first - b.first))
-    linear = np.maximum(linear, np.abs(a.second - b.second)) / size
+    linear = np.abs(np.subtract(a[:3], b[:3])).max(axis=0) / size  # mean, first and second
     return np.maximum(linear, np.abs(a.square - b.square) / size**2)
 
 
