@@ -14,6 +14,7 @@ import giantstep as gs
 from giantstep.functions import as_function
 from giantstep.losses import Loss, as_loss
 from giantstep.theory.channel import BinaryChannel, Channel, RealChannel
+from giantstep.theory.channel.real import Window
 from giantstep.theory.labels import binary_law
 
 SAMPLES = 400_000
@@ -123,6 +124,17 @@ def test_closed_forms_of_clipped_scores_equal_integrals_over_the_residual(text: 
     assert found.F2[0, 0] == pytest.approx(square, rel=1e-10)
     ends = np.finfo(float).eps * away * size / stiffness  # their rounding, compared with the width of the window
     assert found.G[0, 0] == pytest.approx((weights * score.g).sum(), rel=1e-8 + ends, abs=0.0)
+
+
+@pytest.mark.parametrize("away", [0.0, 6.0, 12.0, 30.0])
+def test_narrow_windows_are_known_however_far_out(away: float):
+    """Residuals within ±V, `away` standard deviations off: to their own digits, to what (away·V)² leaves of them."""
+    V = 1e-6
+    window = Window(as_loss("absolute"), np.array([away]), np.ones(1), np.array([V]))
+    mass, first, second = (float(part[0]) for part in window.inside)
+    assert mass == pytest.approx(2 * V * norm.pdf(away), rel=1e-8, abs=0.0)
+    assert first == pytest.approx(mass * away * V**2 / 3, rel=1e-8, abs=1e-16 * V * mass)
+    assert second == pytest.approx(mass * V**2 / 3, rel=1e-8, abs=0.0)
 
 
 def test_test_signs_follow_the_bivariate_normal_law():
