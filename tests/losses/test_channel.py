@@ -103,6 +103,21 @@ def test_averages_for_binary_labels_are_those_of_drawn_samples(text: str):
     check(loss, found, drawn(target, np.random.default_rng(2)))
 
 
+OWN = {
+    "square": Loss(lambda y, z: (y - z) ** 2 / 2, lambda y, z: z - y, lambda y, z: 1.0 + 0.0 * z),
+    "pinball:0.8": Loss(lambda y, z: np.maximum(0.8 * (y - z), (z - y) / 5), lambda y, z: (z > y) - 0.8, kinks=[0]),
+}
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_a_loss_of_ones_own_is_averaged_like_its_closed_form(text: str):
+    """Through the generic score and rule: only their rounding and quadrature differ."""
+    channels = (RealChannel(loss, as_function("sin"), CENTRE, RHO, 24) for loss in (OWN[text], as_loss(text)))
+    own, closed = (averages(channel, (np.zeros(1, int), *GIVEN, np.array([0.3]))) for channel in channels)
+    for part, values in own.items():
+        np.testing.assert_allclose(values, closed[part], rtol=1e-9, err_msg=part)
+
+
 @pytest.mark.parametrize("text", ["huber:0.5", "absolute", "pinball:0.8"])
 @pytest.mark.parametrize("stiffness", [1e-9, 1e-4, 0.1, 1.0, 1e4, 1e8])
 @pytest.mark.parametrize("away", [0.2, 6.0, 30.0])
