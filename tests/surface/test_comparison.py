@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import giantstep as gs
-from giantstep.answers.comparison import PARTS, side_by_side
+from giantstep.answers.comparison import PARTS
 
 ALPHA, TRIALS = np.array([0.5, 1.0, 2.0]), 4
 SCATTER = 0.1 * np.array([1.0, -1.0, 1.0, -1.0])[:, None]
@@ -38,8 +38,6 @@ def test_z_is_the_difference_over_the_standard_error():
     z = 0.05 / STANDARD_ERROR
     for part, expected in zip(PARTS, (1 / ALPHA, 1 / ALPHA + 0.05, STANDARD_ERROR, 0.05, z), strict=True):
         np.testing.assert_allclose(compared.sel(part=part), np.broadcast_to(expected, 3), rtol=1e-12)
-    columns = side_by_side(gs.compare(theory(), simulation()), "test_error")
-    assert list(columns.data_vars) == ["test_error", "simulated", "±", "z"]
 
 
 def test_only_shared_points_and_statistics_are_compared():

@@ -23,23 +23,12 @@ from .description import Description, description
 _POSITIVE = {"low": 0.0, "strict": True}
 
 
-class _Law(NamedTuple):
-    rule: Callable[[int], tuple[np.ndarray, np.ndarray]]  # Gauss nodes and weights of the law
-    quantile: Callable[[np.ndarray], np.ndarray]
-
-
-def _normal_quantile(share: np.ndarray) -> np.ndarray:
-    from scipy.special import ndtri
-
-    return ndtri(share)
-
-
-_LAWS = {
-    "gaussian": _Law(np.polynomial.hermite_e.hermegauss, _normal_quantile),
+_RULES: dict[str, Callable[[int], tuple[np.ndarray, np.ndarray]]] = {  # Gauss nodes and weights of continuous laws
+    "gaussian": np.polynomial.hermite_e.hermegauss,
     # variance one, as the other vocabularies (almost) have
-    "uniform-interval": _Law(
-        lambda n: (math.sqrt(3.0) * np.polynomial.legendre.leggauss(n)[0], np.polynomial.legendre.leggauss(n)[1]),
-        lambda share: math.sqrt(3.0) * (2.0 * share - 1.0),
+    "uniform-interval": lambda n: (
+        math.sqrt(3.0) * np.polynomial.legendre.leggauss(n)[0],
+        np.polynomial.legendre.leggauss(n)[1],
     ),
 }
 
@@ -79,7 +68,7 @@ class Letters(Description):
     weights: tuple[float, ...] = field(converter=partial(number_tuple, "Letters.weights", **_POSITIVE))
     biases: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.biases"))
     c: tuple[float, ...] | None = field(default=None, converter=partial(number_tuple, "Letters.c", **_POSITIVE))
-    law: str | None = field(default=None, converter=partial(one_of(*_LAWS), "Letters.law"))
+    law: str | None = field(default=None, converter=partial(one_of(*_RULES), "Letters.law"))
 
     def __attrs_post_init__(self) -> None:
         for name in ("weights", "biases", "c"):
@@ -117,11 +106,11 @@ class Letters(Description):
         >>> [round(gs.predict(net, "sin", alpha=1.5, lam=0.1, d=1000).test_error.item(), 4) for net in nets]
         [0.3412, 0.3266]
         """
-        one_of(*_LAWS)("law", law)
+        one_of(*_RULES)("law", law)
         if self.biases is not None or self.law is not None:
             raise ParameterError("with_biases is for a finite vocabulary that has no biases yet")
         scale, nodes = number("scale", scale, low=0.0), int(number("nodes", nodes, low=1.0, high=100.0))
-        at, share = _LAWS[law].rule(nodes)
+        at, share = _RULES[law](nodes)
         biases = np.tile(scale * at, len(self.values))
         weights = np.outer(self.weights, share / share.sum()).reshape(-1)
         c = None if self.c is None else tuple(np.repeat(self.c, nodes))
@@ -134,7 +123,10 @@ class Letters(Description):
 
     def of_neurons(self, p: int) -> np.ndarray:
         """The letters of p neurons under a continuous law: its quantiles, in order."""
-        return _LAWS[self.law or ""].quantile((np.arange(p) + 0.5) / p)
+        from scipy.special import ndtri
+
+        shares = (np.arange(p) + 0.5) / p
+        return ndtri(shares) if self.law == "gaussian" else math.sqrt(3.0) * (2.0 * shares - 1.0)
 
     @property
     def uniform(self) -> bool:
@@ -161,11 +153,11 @@ def as_letters(spec: str | Letters) -> Letters:
     if isinstance(spec, str) and spec in _NAMED_LETTERS:
         return Letters(*_NAMED_LETTERS[spec])
     law, _, nodes = str(spec).partition(":")
-    if law in _LAWS and (not nodes or (nodes.isdecimal() and 1 <= int(nodes) <= 100)):
-        values, weights = _LAWS[law].rule(int(nodes or _LAW_NODES))
+    if law in _RULES and (not nodes or (nodes.isdecimal() and 1 <= int(nodes) <= 100)):
+        values, weights = _RULES[law](int(nodes or _LAW_NODES))
         return Letters(tuple(values), tuple(weights / weights.sum()), law=law)
     raise ParameterError(
-        f"readout = {spec!r} is unknown; use one of {', '.join(sorted([*_NAMED_LETTERS, *_LAWS]))}, or letters and"
+        f"readout = {spec!r} is unknown; use one of {', '.join(sorted([*_NAMED_LETTERS, *_RULES]))}, or letters and"
         " their shares, such as Letters((-1, 1), (0.5, 0.5))"
     )
 

@@ -186,15 +186,12 @@ class Network(Model):
         return {"unit": 0.0, "gaussian": 2.0}[self.rows] if isinstance(self.rows, str) else self.rows
 
     def numbers(self) -> dict[str, Any]:
-        numbers = super().numbers()
-        if self.schedule is None:
-            return numbers
         of_steps = {
             f"{name}_{t}": value
-            for t, step in enumerate(self.schedule, start=1)
+            for t, step in enumerate(self.schedule or (), start=1)
             for name, value in step.numbers().items()
         }
-        return of_steps | {name: value for name, value in numbers.items() if name != "steps"}
+        return of_steps | {name: value for name, value in super().numbers().items() if value is not self.schedule}
 
     @property
     def shaping(self) -> tuple[str, ...]:

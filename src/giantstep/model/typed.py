@@ -119,8 +119,10 @@ def inputs(settings: Mapping[str, Any], folder: Path = Path(), written: Callable
         return Inputs.power_law(exponent, words.get("d", _USUAL_SIZE), source)
     if kinds == ["inputs"]:
         if {"direction", "labels"} <= words.keys():
-            both = f"{written('direction')} and {written('labels')}"
-            raise ParameterError(f"{both} both say where the target is; give one of them", "labels")
+            raise ParameterError(
+                f"{written('direction')} and {written('labels')} both say where the target is; give one of them",
+                "labels",
+            )
         return _from_files(words, folder)
     return Inputs(**{name: _numbers(name, value) for name, value in words.items()})
 

@@ -32,8 +32,7 @@ _GREY: Any = {"color": "0.45", "linewidth": 1.2, "zorder": 1.5}
 
 def check_references(name: str, value: object) -> list[str]:
     """The names of reference lines, which must be known."""
-    known = one_of(*REFERENCES)
-    return [known(name, one) for one in texts(name, value)]
+    return [one_of(*REFERENCES)(name, one) for one in texts(name, value)]
 
 
 def against_samples(drawing: Drawing) -> Drawing:
