@@ -1,7 +1,6 @@
 """Inputs with a covariance on the command line and in sweep files: the words make what Python makes."""
 
 import csv
-import io
 from pathlib import Path
 
 import numpy as np
@@ -32,13 +31,13 @@ def sample(tmp_path: Path) -> Path:
     [
         ("--eigenvalues 5,1 --masses 0.25,0.75 --shares 0.8,0.2", BLOCKS),
         ("--power-law 0,0.3 --source 2", gs.Inputs.power_law([0, 0.3], d=40, source=2)),
-        ("--inputs {}/X.npy --direction {}/w.npy", ALONG),
-        ("--inputs {}/X.npy --labels {}/y.npy", LABELLED),
+        ("--inputs X.npy --direction w.npy", ALONG),
+        ("--inputs X.npy --labels y.npy", LABELLED),
     ],
 )
 def test_options_make_the_inputs_that_python_makes(words: str, inputs: gs.Inputs, sample: Path) -> None:
-    done = run(f"simulate {NET} {words.replace('{}', str(sample))}")
-    found = [float(row["test_error"]) for row in csv.DictReader(io.StringIO(done.stdout))]
+    done = run(f"simulate {NET} {words}", cwd=sample)
+    found = [float(row["test_error"]) for row in csv.DictReader(done.stdout.splitlines())]
     expected = gs.simulate(MODEL, gs.Target("sin", inputs=inputs), alpha=2, lam=0.1, d=40, trials=2).test_error
     np.testing.assert_allclose(found, expected.values.ravel(), rtol=1e-9)
 
@@ -50,16 +49,16 @@ def test_options_make_the_inputs_that_python_makes(words: str, inputs: gs.Inputs
         ("--eigenvalues 1,2 --power-law 1", "--eigenvalues and --power-law both say"),
         ("--inputs no.npy", "--inputs no.npy does not exist"),
         ("--inputs /", "--inputs / is a folder"),
-        ("--inputs {}/y.npy", "y.npy': X has shape (500,)"),
-        ("--inputs {}/X.npy --direction {}/w.npy --labels {}/y.npy", "--direction and --labels both say"),
-        ("--inputs {}/X.npy --labels {}/w.npy", "w.npy': y has shape (40,)"),
+        ("--inputs y.npy", "y.npy': X has shape (500,)"),
+        ("--inputs X.npy --direction w.npy --labels y.npy", "--direction and --labels both say"),
+        ("--inputs X.npy --labels w.npy", "w.npy': y has shape (40,)"),
         ("--eigenvalues 1,x", "has 'x', which is not a number"),
         ("--eigenvalues 1,2 --shares [[1,", "not a list of lists"),
         ("--eigenvalues 9,1 --masses 0.01,0.99", "use d of at least 100"),
     ],
 )
 def test_options_that_say_no_covariance_are_refused(words: str, sentence: str, sample: Path) -> None:
-    done = run(f"simulate {NET} {words.replace('{}', str(sample))}")
+    done = run(f"simulate {NET} {words}", cwd=sample)
     assert done.returncode
     assert sentence in done.stderr
 
@@ -97,12 +96,10 @@ def test_a_sweep_over_exponents_has_the_answers_of_each(tmp_path: Path) -> None:
     path.write_text(TOML.format(inputs="power_law = [0, 0.5], d = 40"))
     found = run_sweep(read(path), tmp_path / "store.sqlite", workers=1)
     target = gs.Target("sin", noise=0.1, inputs=gs.Inputs.power_law(0.5, d=40))
-    for swept, alone in (
-        (found.simulation, gs.simulate(MODEL, target, **at, trials=2)),
-        (found.theory, gs.predict(MODEL, target, **at)),
-    ):
+    alone = gs.simulate(MODEL, target, **at, trials=2), gs.predict(MODEL, target, **at)
+    for swept, one in zip((found.simulation, found.theory), alone, strict=True):
         errors = swept.test_error.sel(exponent=0.5).values.ravel()
-        np.testing.assert_allclose(errors, alone.test_error.values.ravel(), rtol=1e-6)
+        np.testing.assert_allclose(errors, one.test_error.values.ravel(), rtol=1e-6)
 
 
 @pytest.mark.parametrize("command", ["bayes", "ridge"])

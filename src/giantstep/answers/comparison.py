@@ -222,8 +222,10 @@ def _left_out(comparison: xr.Dataset, name: str) -> str:
     if name not in names("error") or not beyond.any():
         return ""
     worst, unit = float(np.abs(difference[beyond] / theory[beyond]).max()), 1.0 / float(comparison.attrs["d"])
-    why = f"effects of order 1/d, which the theory leaves out, are a few times {unit:.1%}"
-    return f"beyond scatter, {name} is off by up to {worst:.1%}; {why}"
+    return (
+        f"beyond scatter, {name} is off by up to {worst:.1%}; effects of order 1/d, which the theory leaves out, are a"
+        f" few times {unit:.1%}"
+    )
 
 
 def of_the_limit(statistics: Iterable[str]) -> str:

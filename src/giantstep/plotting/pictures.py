@@ -52,9 +52,12 @@ def _histogram(axes: Axes, eigenvalues: np.ndarray, end: float | None) -> None:
     last = _FAR * float(np.quantile(eigenvalues, _MOST)) if end is None else _TAIL * end
     inside, trials = eigenvalues[eigenvalues < last], len(eigenvalues)
     counts, edges = np.histogram(inside, bins=_BINS)
-    words = f"simulated, {trials} trial{'s' if trials > 1 else ''}"
     axes.stairs(
-        counts / (eigenvalues.size * np.diff(edges)), edges, color=style.look(0, 2).color, linewidth=1.0, label=words
+        counts / (eigenvalues.size * np.diff(edges)),
+        edges,
+        color=style.look(0, 2).color,
+        linewidth=1.0,
+        label=f"simulated, {trials} trial{'s' if trials > 1 else ''}",
     )
     if end is None and inside.size < eigenvalues.size:
         words = f"{(eigenvalues.size - inside.size) / trials:.3g} beyond, up to {eigenvalues.max():.4g}"
@@ -67,8 +70,13 @@ def _density(axes: Axes, bulk: xr.Dataset) -> None:
     end, edge = end_of_most(bulk), x.max()
     x, y = x[x <= _TAIL * end], y[x <= _TAIL * end]  # of a thin tail the beginning
     axes.fill_between(x, y, color="0.85", linewidth=0, zorder=0)
-    words = "bulk" if end >= edge else f"bulk; a thin tail ends at {edge:.4g}"
-    axes.plot(x, y, color="black", linewidth=1.2, label=words)
+    axes.plot(
+        x,
+        y,
+        color="black",
+        linewidth=1.2,
+        label="bulk" if end >= edge else f"bulk; a thin tail ends at {edge:.4g}",
+    )
     outliers = np.ravel(bulk["outlier"].values) if "outlier" in bulk else np.empty(0)
     near, far = outliers[outliers <= _FAR * x.max()], outliers[outliers > _FAR * x.max()]
     if near.size:
