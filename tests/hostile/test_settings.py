@@ -13,6 +13,8 @@ import pytest
 import giantstep as gs
 from giantstep.gaussian import moments
 
+pytestmark = pytest.mark.filterwarnings("ignore::giantstep.GiantstepWarning")
+
 QUICK, ALL = 24, 300
 REFUSED = (3, 4, 5, 8, 16, 21, 23)  # of the quick ones: it is not all nonsense
 ODD = (72, 154)  # labels that need an odd number of intervals, which three nested rules cannot share
@@ -103,7 +105,6 @@ def check(model: Any, target: gs.Target, asked: dict, found: Any) -> None:
         assert float(again["test_error"]) == pytest.approx(error, rel=1e-5, abs=1e-8 * power)
 
 
-@pytest.mark.filterwarnings("ignore::giantstep.GiantstepWarning")
 @pytest.mark.parametrize(
     "seed", [pytest.param(k, marks=[] if k < QUICK or k in ODD else pytest.mark.hostile) for k in range(ALL)]
 )
