@@ -237,7 +237,7 @@ def infinite_samples(features: Features, label: Label, c: np.ndarray, beta: np.n
     mu0, mu1 = features.mu0, features.mu1
     start = project(features, mu0, label.t0)
     drift = features.kappa[:, :1] * mu1
-    left = drift - project_rows(features, mu0, drift[:, 0])[:, None]
+    left = drift - project(features, mu0, drift[:, 0]).coefficients[:, None] @ mu0
     rest = np.maximum(mean(features, label.t2 - label.t0**2), 0.0)
     upper, h = start.distance + rest, mean(features, left[:, 0] * label.t0)
     S0, slope = mean(features, left[:, 0] ** 2), mean(features, mu1[:, 0] ** 2)
@@ -275,12 +275,6 @@ def project(features: Features, functions: np.ndarray, t: np.ndarray) -> Best:
     inverse = kept / np.where(kept, values, 1.0)
     coefficients = (np.swapaxes(right, -1, -2) @ (inverse * along)[..., None])[..., 0] * scale
     return Best((residual**2).sum(axis=-1), coefficients)
-
-
-def project_rows(features: Features, functions: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """The closest point itself, as a function on the nodes [U, N]."""
-    found = project(features, functions, t)
-    return (found.coefficients[:, None] @ functions)[:, 0]
 
 
 def _feature_size(features: Features) -> np.ndarray:

@@ -112,8 +112,7 @@ def explain(
         last = after_last_step(whole.gamma)
         gamma = xr.DataArray(last.values, dims=last.dims)
     given = (*(answer[name] for name in PARTS), answer.test_error, answer.ridge_error.fillna(np.inf), gamma)
-    advice = xr.apply_ufunc(_advice, *given, vectorize=True, output_dtypes=[object])
-    answer["advice"] = advice.transpose(*dims)
+    answer["advice"] = xr.apply_ufunc(_advice, *given, vectorize=True, output_dtypes=[object]).transpose(*dims)
     for name in answer.data_vars:
         answer[name].attrs = describe(str(name))
     answer.attrs["command"] = "explain"
