@@ -51,7 +51,7 @@ def test_an_output_of_exactly_0_counts_as_half_a_wrong_sign(loss):
     """A strong spike along κ leaves no ReLU neuron active where κ < 0, and the output 0 there."""
     model, target = gs.SpikedRF("relu", r=8, gamma=0.6, beta=1), Target("sign", flips=0.1)
     readout = {"alpha": [0.5, 1.5], "lam": 0.1, "loss": loss, "d": 100}
-    networks = gs.simulate(model, target, **readout, trials=24, seed=3, progress=False)
+    networks = gs.simulate(model, target, **readout, n_test=4000, trials=24, seed=3, progress=False)
     z = gs.compare(gs.predict(model, target, **readout), networks).sel(part="z")
     # by chance beyond 5 once in 20,000 for Student's law with 23 degrees of freedom; counted as wrong, they make z > 15
     assert float(abs(z[["test_error_01", "train_error_01"]].to_array()).max()) < 5.0
