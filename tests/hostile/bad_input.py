@@ -68,7 +68,7 @@ def verbs() -> dict[str, Verb]:
     net, srf = gs.Network("tanh", eta=1.0, alpha0=1.0), gs.SpikedRF("tanh", r=1.0, gamma=0.5)
     fit = {"alpha": 1.0, "lam": 0.1}
     asked = {"model": net, "target": "sin"}
-    curve = gs.predict(net, "sin", alpha=[0.5, 1.0], lam=0.1)
+    curve = gs.predict(net, "sin", alpha=[0.5, 1.0], lam=0.1, d=20)
     networks = gs.simulate(net, "sin", alpha=[0.5, 1.0], lam=0.1, d=20, trials=2)
     sweep = gs.Sweep(net, "sin", **fit, theory={})
     return {
@@ -99,7 +99,7 @@ def verbs() -> dict[str, Verb]:
         "learned_function": Verb(gs.learned_function, asked | fit | {"x": [0.0, 1.0]}),
         "spectrum": Verb(gs.spectrum, {"model": srf, "alpha": 1.0, "points": 20}),
         "weight_spectrum": Verb(gs.weight_spectrum, asked | {"points": 20}),
-        "tune": Verb(gs.tune, {"model": srf, "target": "sin", "alpha": 1.0}),
+        "tune": Verb(gs.tune, {"model": srf, "target": "sin", "alpha": 1.0, "scan": {"lam": [0.05, 0.5, 5.0]}}),
         "compare": Verb(gs.compare, {"theory": curve, "simulation": networks}),
         "summary": Verb(gs.summary, {"comparison": gs.compare(curve, networks)}),
         "plot": Verb(gs.plot, {"dataset": curve}),

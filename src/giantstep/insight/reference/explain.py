@@ -36,7 +36,7 @@ _ADVICE = {
     "batch_noise": "most of the error is the noise of the steps' batches{alignment}; more samples in the"
     " step help most",
 }
-_RIDGE_IS_BETTER = "ridge regression on the inputs is better: {:.3g} with as many samples"
+_RIDGE_IS_BETTER = "ridge regression on the inputs is better with as many samples"  # by how much: `ridge_error`
 _FAR_BELOW = 3.0  # times less error, which a user would want to know of
 
 
@@ -163,7 +163,7 @@ def _sentence(best: float, bayes_error: float, ridge_error: float) -> str:
     good = np.isfinite(ridge_error) and not (ridge_is_better or much_less)
     times = best / bayes_error if bayes_error > 0.0 else np.inf
     sentences = {
-        _RIDGE_IS_BETTER.format(ridge_error): ridge_is_better,
+        _RIDGE_IS_BETTER: ridge_is_better,
         f"much less is possible: message passing reaches {bayes_error:.3g} with as many samples": much_less,
         "the network is better than ridge regression with as many samples": good,
         f"and {times:.2g} times the error of message passing": good and 0.0 < times < np.inf,
@@ -190,4 +190,4 @@ def _advice(*values: float) -> str:
     *parts, error, ridge_error, gamma = values
     alignment = f": γ² = {gamma**2:.2f}" if np.isfinite(gamma) else ""
     words = _ADVICE[PARTS[int(np.argmax(parts))]].format(alignment=alignment)
-    return f"{words}; {_RIDGE_IS_BETTER.format(ridge_error)}" if ridge_error < error else words
+    return f"{words}; {_RIDGE_IS_BETTER}" if ridge_error < error else words
