@@ -141,18 +141,14 @@ def _coarsened(
     f: Function, a: np.ndarray, scale: np.ndarray, n: int, reach: float, takes: list[slice]
 ) -> list[Moments]:
     """Moments at arguments a [M, pieces, nodes] and at some of the nodes only, on coarser rules over z as well."""
-    chosen = np.zeros((len(takes), *a.shape), bool)
-    for own, take in zip(chosen, takes, strict=True):
-        own[..., take] = True
-    flat, scales, chosen = a.reshape(-1), np.repeat(scale, a[0].size), chosen.reshape(len(takes), -1)
-    found: list[list[Moments]] = [[] for _ in takes]
-    for part in cache_parts(len(flat), n * pieces(f)):
-        samples = sample(f, flat[part], scales[part], n, reach)
-        for parts, stride, own in zip(found, STRIDES, chosen[:, part], strict=True):
-            if own.any():
-                parts.append(samples.moments(stride, (own,)))
-    shape = (*a.shape[:-1], -1)
-    return [Moments(*(np.concatenate(one).reshape(shape) for one in zip(*parts, strict=True))) for parts in found]
+    found: list[Moments] = []
+    for stride, take in zip(STRIDES, takes, strict=True):
+        at = a[..., take]
+        flat, scales = at.reshape(-1), np.repeat(scale, at[0].size)
+        parts = (sample(f, flat[p], scales[p], n, reach) for p in cache_parts(len(flat), n * pieces(f)))
+        moments = zip(*(part.moments(stride) for part in parts), strict=True)
+        found.append(Moments(*(np.concatenate(one).reshape(at.shape) for one in moments)))
+    return found
 
 
 def _mirrored(half: Moments, parity: str | None) -> Moments:
