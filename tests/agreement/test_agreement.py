@@ -28,14 +28,14 @@ def shortened(cases: list[Case]) -> list[Case]:
     return [case.but(trials=int(SHARE * case.trials)) for case in cases]
 
 
-def sampled(cases: list[Case], n_test: int = 3000) -> list[Case]:
+def sampled(cases: list[Case]) -> list[Case]:
     """With few test samples where the exact average takes longer, or wrong signs are counted on many.
 
     Trials scatter by 3 to 7 %, to which these add 2 to 4 %.
     """
     slow = {"two steps, relu on a parabola", "strong step"}
     signs = {"sin on sign", "sign on sign, narrow", "logistic readout"}
-    few = {"n_test": n_test}
+    few = {"n_test": 3000}
     return [case.but(simulated=case.simulated | few) if case.name in slow | signs else case for case in cases]
 
 
@@ -143,15 +143,10 @@ def test_strong_steps_do_not_blow_up_what_the_rows_have_in_common():
 FAST_STEPS = {0: 20, 3: 20, 6: 20, 8: 20, 11: 20, 12: 20, 15: 16, 16: 20}
 
 
-@pytest.fixture(scope="module")
-def several_steps() -> list[Outcome]:
-    cases = [zoo.SEVERAL_STEPS[i].but(trials=trials) for i, trials in FAST_STEPS.items()]
-    return outcomes(sampled(cases), d=300, seed=900)
-
-
-def test_several_steps_agree_with_the_exact_bulk(several_steps):
+def test_several_steps_agree_with_the_exact_bulk():
     """At d = 300; what steps do to their own fluctuations, of order 1/d, is not in the theory: 0.3 to 1 % there."""
-    assert_z_scores(several_steps, ("test_error", "train_error", "m", "q2"))
+    cases = [zoo.SEVERAL_STEPS[i].but(trials=trials) for i, trials in FAST_STEPS.items()]
+    assert_z_scores(outcomes(sampled(cases), d=300, seed=900), ("test_error", "train_error", "m", "q2"))
 
 
 def test_further_kinds_agree():
