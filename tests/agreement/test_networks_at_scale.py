@@ -24,6 +24,7 @@ def rows() -> list[tuple[tuple[int, int, bool, bool], str, str]]:
     text = (DOCS / "networks_at_scale.md").read_text(encoding="utf-8")
     drawings = [(seed, False, False) for seed in (0, 5000, 9000, 12000, 9500)]
     drawings += [(9000, True, False), (9800, False, True), (9900, True, True)]
+    drawings += [(20000, False, True), (20100, True, True)]
     listed = []
     for (first, structured, signs), table in zip(drawings, text.split(HEADER)[1:], strict=True):
         lines = table[: table.find("\n\n")].strip().splitlines()
