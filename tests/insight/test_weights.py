@@ -15,9 +15,9 @@ LAYERS = {"tanh": (np.tanh, lambda h: 1 / np.cosh(h) ** 2), "relu": (lambda h: n
     [
         *((gs.SpikedRF("tanh", r=1.0, gamma=0.8, c=1.3, beta=beta), 1.3, beta, 1e-12) for beta in (0.5, 1.0, 2.0)),
         (gs.Network("tanh", eta=0.0, alpha0=1.0), 1.0, 1.0, 1e-12),
-        # by their resolvent, near the axis; the mean output 1/√(2π) of ReLU pulls rows back by η̃/(2π)
+        # by their resolvent, near the axis; the mean output of ReLU, 1/√(2π), pulls rows back by η̃/(2πβ)
         (gs.Network("tanh", eta=2.0, alpha0=np.inf, beta=0.6), 1.0, 0.6, 1e-8),
-        (gs.Network("relu", eta=1.0, alpha0=np.inf, beta=0.6), (1 - 1 / (2 * np.pi)) ** 2, 0.6, 1e-8),
+        (gs.Network("relu", eta=1.0, alpha0=np.inf, beta=0.6), (1 - 1 / (1.2 * np.pi)) ** 2, 0.6, 1e-8),
     ],
 )
 def test_isotropic_rows_have_marchenko_and_pasturs_bulk(model, c, beta, rel):
