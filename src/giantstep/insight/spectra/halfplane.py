@@ -141,7 +141,7 @@ def in_half_plane(matrices: np.ndarray) -> np.ndarray:
     """Whether symmetric matrices [A, n, n] have a positive imaginary part, up to rounding errors of their own size, and
     of each entry: samples of an infinite batch have diagonal entries of almost 0 beside others that are not."""
     size = np.sqrt(np.abs(np.diagonal(matrices, axis1=-2, axis2=-1))) + TINY
-    imaginary = np.where(np.abs(matrices.imag) > _ROUNDED * np.abs(matrices), matrices.imag, 0.0)
+    imaginary = np.where(np.abs(np.imag(matrices)) > _ROUNDED * np.abs(matrices), np.imag(matrices), 0.0)
     imaginary /= size[:, :, None] * size[:, None, :]
     if matrices.shape[-1] == 1:
         return imaginary[:, 0, 0] > -_ROUNDED
