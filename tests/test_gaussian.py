@@ -115,13 +115,16 @@ BROKEN = {  # at a: E f, E zf, E (z² - 1)f and E f², given the density p there
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_kink_or_jump_that_was_not_declared_is_found_and_integrated_to_rounding(name):
     function, closed = BROKEN[name]
-    for at in np.random.default_rng(5).uniform(-2.5, 2.5, 50):
+    for at in [
+        *np.random.default_rng(5).uniform(-2.5, 2.5, 50),
+        -0.018501207431874,
+    ]:  # the last is close to a panel's end
         f = Function(lambda x, at=at: function(x, at))
         mean, first, second, square = closed(at, math.exp(-at * at / 2) / math.sqrt(2 * math.pi), float(ndtr(-at)))
         found, estimate = moments(f)
         assert distance(found, Moments(mean, first, second, square, square - mean**2 - first**2)) < 10 * ROUND_OFF
         assert estimate < 10 * ROUND_OFF
-        assert np.abs(np.subtract(f.breakpoints, at)).min() < 1e-5
+        assert np.abs(np.subtract(f.breakpoints, at)).min() < 1e-8
 
 
 @pytest.mark.parametrize("text", ["sin(900*x)", "abs(x)*sin(900*x)"])

@@ -122,10 +122,9 @@ class Function:
     @cached_property
     def breakpoints(self) -> tuple[float, ...]:
         """Where integrals are split, sorted: jumps and kinks, named or found, and the ends of narrow parts."""
-        places = self._breakpoints
-        for more in (kinks, narrow_parts):
-            places = tuple(sorted({*places, *more(observe(self, places, LOCATED), places)}))
-        return places
+        named = self._breakpoints
+        places = tuple(sorted({*named, *kinks(self, observe(self, named, LOCATED))}))
+        return tuple(sorted({*places, *narrow_parts(observe(self, places, LOCATED), places)}))
 
     def variation(self, far: float) -> Variation:
         """How fast it varies for |x| ≤ far or somewhat farther."""
