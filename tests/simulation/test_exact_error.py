@@ -87,7 +87,7 @@ def test_the_exact_error_is_the_mean_over_samples(model, target, kind):
     np.testing.assert_allclose(sampled, expected, rtol=1e-12)
 
 
-RELU, PARALLEL = SpikedRF("relu", r=1.0, gamma=0.7), SpikedRF("tanh", r=0.5, gamma=0.5, beta=[1 / 3, 4.0])
+RELU, PARALLEL = SpikedRF("relu", r=1.0, gamma=0.7), SpikedRF("tanh", r=0.5, gamma=0.5, beta=[1 / 12, 8.0])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ RELU, PARALLEL = SpikedRF("relu", r=1.0, gamma=0.7), SpikedRF("tanh", r=0.5, gam
         (RELU, Target("sign(x1*x2)", flips=0.1), {}, "sampled", 20_000),
         (RELU, Target("tanh"), {}, "exact", 0),
         (RELU, Target("tanh"), {"n_test": 100}, "sampled", 100),
-        (PARALLEL, Target("tanh"), {"d": 6}, "exact or sampled", [0, 20_000]),  # many rows in few dimensions
+        (PARALLEL, Target("tanh"), {"d": 12}, "exact or sampled", [0, 20_000]),  # many rows in few dimensions
     ],
     ids=str,
 )

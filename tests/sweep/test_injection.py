@@ -52,14 +52,16 @@ def test_an_executor_does_the_jobs_and_stays_open(name, tmp_path, whole):
 
 
 class Losing(Here):
-    """Two workers that die over the first two jobs, the second of them a while after the first."""
+    """Two workers die over the first two jobs, the second a while after the first and as Dask may put it."""
+
+    losses = WorkerDied("a test"), TypeError("cannot unpack non-iterable Outcome object")
 
     def submit(self, function, *arguments) -> Future[Outcome]:
         if self.jobs >= 2:
             return super().submit(function, *arguments)
         self.jobs += 1
         future: Future[Outcome] = Future()
-        Timer(0.1 * self.jobs, future.set_exception, [WorkerDied("a test")]).start()
+        Timer(0.1 * self.jobs, future.set_exception, [self.losses[self.jobs - 1]]).start()
         return future
 
 

@@ -279,6 +279,9 @@ def _outcome(future: Future[Outcome]) -> Outcome:
     except Exception as error:
         if type(error).__name__ == "KilledWorker":  # Dask has tried it several times
             return Outcome(None, DIED)
+        if isinstance(error, TypeError) and Outcome.__name__ in str(error):
+            # Dask had the outcome, lost its worker before it said so, and took the outcome for an exception
+            raise WorkerDied("a worker was lost with what it had computed") from error
         raise _stopped(error) from error
 
 
