@@ -131,6 +131,6 @@ def test_scores_are_those_of_the_points_and_scatter_like_students_distribution()
     assert list(error.values()) == cells
     assert len(table([error]).splitlines()) == 2
     # alignments have no correction for d; errors have
-    assert "\ncompared with the limit d = inf, so that part of the z is due to the finite d: gamma\n" in table([gamma])
+    assert "\nnot corrected for d, so that part of their z is due to it: gamma\n" in table([gamma])
     assert "where rms z is above" in table([gamma])
     assert of_the_limit(["test_error", "gamma", "r", "c"]).endswith("d: c, r, gamma")

@@ -232,9 +232,7 @@ def of_the_limit(statistics: Iterable[str]) -> str:
     """Which statistics no theory corrects for d, in a sentence; nothing where there are none."""
     statistics = set(statistics)
     uncorrected = ", ".join(name for name in names("first layer") if name in statistics).replace("_", " ")
-    return (
-        uncorrected and f"compared with the limit d = inf, so that part of the z is due to the finite d: {uncorrected}"
-    )
+    return uncorrected and f"not corrected for d, so that part of their z is due to it: {uncorrected}"
 
 
 def side_by_side(comparison: xr.Dataset, name: str) -> xr.Dataset:

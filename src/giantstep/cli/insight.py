@@ -245,6 +245,7 @@ def explain(
     what the readout's finite samples add. batch_noise: what the finite batches
     of the steps add. They sum to the test error; bayes_error and ridge_error
     are what other methods reach with as many samples, where that is known.
+    Labels ±1 with --flips, --latent-noise or --scale have no such parts.
 
       giantstep explain --eta 2 --alpha0 2 --noise 0.1 --alpha 0.5:8:20 \\
         --lam 0.1 --plot parts.png

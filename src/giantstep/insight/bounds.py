@@ -292,7 +292,8 @@ def checked_target(target: Target | FunctionLike) -> Target:
     target = as_target(target)
     if target.random_signs:
         raise ParameterError(
-            "bounds are for real labels, and these are random labels ±1; leave out flips, latent_noise and scale"
+            "bounds, and the parts of an error, are for real labels, and these are random labels ±1; leave out flips,"
+            " latent_noise and scale"
         )
     return target
 

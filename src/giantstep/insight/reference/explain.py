@@ -15,10 +15,10 @@ from ...errors import LimitWarning, ParameterError
 from ...losses import Loss
 from ...model.arguments import a_network, checked_arguments
 from ...model.network import Network
-from ...model.target import Target, as_target
+from ...model.target import Target
 from ...runtime.progress import with_bar
 from ...theory.predict import predict
-from ..bounds import bounds
+from ..bounds import bounds, checked_target
 from .bayes import bayes
 from .ridge import ridge
 
@@ -67,7 +67,7 @@ def explain(
     model : Network
         The network, with its steps.
     target : Target, str or callable
-        The function to learn.
+        The function to learn, with real labels or ±1 without noise.
     alpha : number or grid
         Samples for the readout, divided by d.
     lam : number or grid
@@ -93,7 +93,7 @@ def explain(
     """
     import xarray as xr
 
-    target = as_target(target)
+    target = checked_target(target)
     whole = predict(model, target, alpha=alpha, lam=lam, loss=loss, bulk=bulk)
     ideal = _with_infinite_batches(model)
     with warnings.catch_warnings():
