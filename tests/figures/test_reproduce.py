@@ -133,4 +133,4 @@ def test_scores_are_those_of_the_points_and_scatter_like_students_distribution()
     # alignments have no correction for d; errors have
     assert "\nnot corrected for d, so that part of their z is due to it: gamma\n" in table([gamma])
     assert "where rms z is above" in table([gamma])
-    assert of_the_limit(["test_error", "gamma", "r", "c"]).endswith("d: c, r, gamma")
+    assert of_the_limit(["test_error", "gamma", "r", "c"]).endswith("due to it: c, r, gamma")
