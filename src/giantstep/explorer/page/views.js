@@ -51,7 +51,7 @@ export const CARDS = [
   {
     id: "parts",
     title: "Where the error comes from",
-    lead: "The test error as a sum of three parts, and what other methods reach.",
+    lead: "The test error as a sum of three parts, and what other methods reach, for very many inputs.",
     help: "The longest of the three bars says what to improve: the steps themselves, the number of samples and neurons of the readout, or the number of samples in each step. A part may be negative; the parts are those of very large networks.",
     main: ["parts"],
     asks: () => ({ parts: ["parts", {}, LATER] }),
