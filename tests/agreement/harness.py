@@ -18,6 +18,7 @@ import xarray as xr
 from ..zoo import Case
 
 STATISTICS = ("test_error", "train_error", "m", "zeta", "psi", "q1", "q2")
+OF_LOSSES = ("train_loss", "test_error_01", "train_error_01")  # compared where readouts are fitted with many losses
 SPLIT = ("zeta", "q1")  # what depends on how rows are split along the spikes
 
 
@@ -40,7 +41,7 @@ def judged(case: Case, run: xr.Dataset, **options: Any) -> Outcome:
     """A simulated case against the theory for its d."""
     theory = case.predict(d=run.attrs["d"], **options)
     z = {}
-    for name in STATISTICS:
+    for name in (*STATISTICS, *OF_LOSSES):
         if name in run and name in theory and (case.apart or name not in SPLIT):
             error = standard_error(run[name]).values
             if np.all(error > 0):
@@ -76,7 +77,7 @@ def report(outcomes: list[Outcome]) -> str:
 def assert_z_scores(all_outcomes: list[Outcome], names=STATISTICS) -> None:
     """The mean of z² of each statistic over the cases is what it is for t-distributed values.
 
-    A 99 % interval for the test error; 99.9 % for the six others, since they are six more chances to fail.
+    A 99 % interval for the test error; 99.9 % for the others, since they are six or nine more chances to fail.
     """
     for name in names:
         known = [o for o in all_outcomes if name in o.z]
